@@ -5,7 +5,7 @@ import pg from 'pg'
 import { Agent, request } from 'undici'
 import { generatePrivateKey } from 'viem/accounts'
 import { Secret } from '../src/core/secret.ts'
-import { rememberChain } from '../src/server/store/chains.ts'
+import { recordChain } from '../src/server/store/chains.ts'
 import { openPostgres } from '../src/server/store/postgres/open-postgres.ts'
 import { writeKeystore, writePassword } from '../test/helpers/keystore-file.ts'
 import { type PostgresServer, startPostgres } from '../test/helpers/postgres-server.ts'
@@ -150,7 +150,7 @@ ${operators.join('\n')}
 `
   await writeFile(join(folder, 'backend.yaml'), settings, { mode: 0o600 })
   const store = await openPostgres({ url: new Secret(postgres.url('gdn')) })
-  await rememberChain(store.db, {
+  await recordChain(store.db, {
     ...{ blockchain: 'polygon', network: 'remote', chain_id: 137, genesis_timestamp: 0, created_at: Date.now() },
     factory_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
   })

@@ -7,7 +7,7 @@ import { leaseStoredRun } from '../src/batch/runs/open-stored-run.ts'
 import { runResults } from '../src/batch/runs/run-rows.ts'
 import { listRuns } from '../src/batch/runs/runs.ts'
 import type { StoredRun } from '../src/batch/runs/stored-run.ts'
-import { NO_FEATURES, requestsOf } from '../src/batch/send/request.ts'
+import { createRequestBuilder, NO_FEATURES } from '../src/batch/send/request.ts'
 import type { BatchOptions } from '../src/batch/types.ts'
 import { readManifest } from '../src/manifest/read.ts'
 import { openState } from '../src/state/open-state.ts'
@@ -64,7 +64,7 @@ const plan = (): Promise<number> => start(async (store) => store.counts.total)
 async function answer(share: number): Promise<number> {
   return await start(async (store, { plan: planned }) => {
     const set = store.drop.setId ?? 0
-    const build = requestsOf(store, { set }, planned, () => '')
+    const build = createRequestBuilder(store, { set }, planned, () => '')
     const count = Math.floor(planned.requests * share)
     await store.read((sql) => sql.script(CACHE))
     for (let request = 0; request < count; request += TOGETHER) {

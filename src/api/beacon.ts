@@ -34,7 +34,7 @@ const DST = 'BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_'
 
 const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest()
 
-const pointOf = (round: number) => {
+const hashToPoint = (round: number) => {
   const message = Buffer.alloc(8)
   message.writeBigUInt64BE(BigInt(round))
   return bls.hash(sha256(message), DST)
@@ -49,20 +49,20 @@ const pointOf = (round: number) => {
 export function verifyBeacon(chain: BeaconChain, round: number, signature: Uint8Array): Beacon {
   if (!Number.isSafeInteger(round) || round < 1)
     throw new GdnError('verify_failed', `${round} is not a valid round number`)
-  if (isSigned(chain, round, signature)) return { round, signature, randomness: sha256(signature) }
+  if (isValidSignature(chain, round, signature)) return { round, signature, randomness: sha256(signature) }
   const name = chain.hash === QUICKNET.hash ? "drand's quicknet" : 'the beacon'
   throw new GdnError('verify_failed', `the signature of round ${round} is not from ${name}`)
 }
 
 /** Returns whether a signature of a round is from the beacon. The signature may be untrusted. */
-export function isSigned({ publicKey }: BeaconChain, round: number, signature: Uint8Array): boolean {
+export function isValidSignature({ publicKey }: BeaconChain, round: number, signature: Uint8Array): boolean {
   if (signature.length !== SIGNATURE_BYTES) return false
   try {
     // These checks reject infinity, non-canonical encodings, and points that aren't on the curve or in the subgroup.
     const point = bls.Signature.fromBytes(Uint8Array.from(signature))
     point.assertValidity()
     if (point.is0() || !Buffer.from(bls.Signature.toBytes(point)).equals(signature)) return false
-    return bls.verify(point, pointOf(round), Uint8Array.from(publicKey))
+    return bls.verify(point, hashToPoint(round), Uint8Array.from(publicKey))
   } catch {
     return false
   }
@@ -80,7 +80,7 @@ export function isPublicKey(bytes: Uint8Array): boolean {
 }
 
 /** Returns the public key for a test beacon's secret key; null if the bytes aren't a secret key. */
-export function publicKeyOf(secretKey: Uint8Array): Uint8Array | null {
+export function derivePublicKey(secretKey: Uint8Array): Uint8Array | null {
   try {
     return bls.getPublicKey(Uint8Array.from(secretKey)).toBytes()
   } catch {
@@ -90,4 +90,4 @@ export function publicKeyOf(secretKey: Uint8Array): Uint8Array | null {
 
 /** Signs a round with the secret key of a test beacon. */
 export const signRound = (secretKey: Uint8Array, round: number): Uint8Array =>
-  bls.Signature.toBytes(bls.sign(pointOf(round), Uint8Array.from(secretKey)))
+  bls.Signature.toBytes(bls.sign(hashToPoint(round), Uint8Array.from(secretKey)))

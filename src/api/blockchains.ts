@@ -36,7 +36,7 @@ export const SOLANA_BLOCKCHAINS = Object.keys(SOLANA) as SolanaBlockchain[]
 export const KNOWN_NAMES: readonly KnownBlockchain[] = [...KNOWN_EVM_NAMES, ...SOLANA_BLOCKCHAINS]
 
 /** Matches names that an operator can configure for an EVM network. */
-export const OWN_NAME = /^(?!solana)[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])$/
+export const CUSTOM_NAME_PATTERN = /^(?!solana)[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])$/
 
 /**
  * Returns whether gdn supports the blockchain without configuration. Other names only work on servers that configure
@@ -50,10 +50,10 @@ export const isKnownBlockchain = (name: string): name is KnownBlockchain =>
  * similar to a known one is rejected, because it is probably misspelled.
  */
 export const isBlockchain = (name: string): name is Blockchain =>
-  isKnownBlockchain(name) || (OWN_NAME.test(name) && correctName(name) === null)
+  isKnownBlockchain(name) || (CUSTOM_NAME_PATTERN.test(name) && suggestKnownName(name) === null)
 
 /** Other names that people use for known networks: coin symbols, former names and short names. */
-const OTHER_NAMES: Readonly<Record<string, KnownBlockchain>> = {
+const BLOCKCHAIN_ALIASES: Readonly<Record<string, KnownBlockchain>> = {
   matic: 'polygon',
   pol: 'polygon',
   mumbai: 'polygon-mumbai',
@@ -68,8 +68,8 @@ const OTHER_NAMES: Readonly<Record<string, KnownBlockchain>> = {
 /**
  * Returns the known name for an alias or for a name with one typing error; null if there is none.
  */
-export const correctName = (name: string): KnownBlockchain | null =>
-  (Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined) ??
+export const suggestKnownName = (name: string): KnownBlockchain | null =>
+  (Object.hasOwn(BLOCKCHAIN_ALIASES, name) ? BLOCKCHAIN_ALIASES[name] : undefined) ??
   KNOWN_NAMES.find((candidate) => Math.abs(candidate.length - name.length) <= 1 && distance(name, candidate) <= 1) ??
   null
 

@@ -37,12 +37,13 @@ export interface Creation<Request = unknown, Response = unknown> {
 export type VisibleEffect = { readonly in: 'collection' | 'owner' } | { readonly in: 'none'; readonly reason: string }
 
 /** Hint for commands that, if repeated, check the outcome of their previous request. */
-export const REPEAT_LATER = 'Run the same command again later. The command checks the outcome before it sends anything.'
+export const REPEAT_LATER_HINT =
+  'Run the same command again later. The command checks the outcome before it sends anything.'
 
 /**
  * Returns a response body whose accepted NFTs are in `nfts`. The hosted service's v1.2 API lists them in `response`.
  */
-export function withNfts(json: unknown): unknown {
+export function normalizeNftsResponse(json: unknown): unknown {
   if (typeof json !== 'object' || json === null || 'nfts' in json || !('response' in json)) return json
   const { response, ...rest } = json
   return Array.isArray(response) ? { ...rest, nfts: response } : json
@@ -58,13 +59,15 @@ interface NftsRequest {
 }
 
 /** The description of the endpoints that create NFTs. */
-export const creatingNfts: Creation<NftsRequest, NftsResponse> = {
+export const nftCreation: Creation<NftsRequest, NftsResponse> = {
   problem({ metadata, reference_ids }, { nfts }) {
     const ids = nfts.map((nft) => nft.nft_gdn_ids)
     if (ids.length !== metadata.length) return `${ids.length} IDs for ${metadata.length} NFTs`
     if (new Set(ids).size !== ids.length) return 'the same ID for several NFTs'
     if (ids.includes('')) return 'an NFT without an ID'
-    return nfts.some(({ reference_id }, i) => isOther(reference_id, reference_ids?.[i])) ? OTHER_REFERENCE : null
+    return nfts.some(({ reference_id }, i) => isOtherReference(reference_id, reference_ids?.[i]))
+      ? OTHER_REFERENCE_PROBLEM
+      : null
   },
   accepted: ({ nfts }) => ({
     nfts: nfts.map(({ nft_gdn_ids, accepted_date }) => ({ nft_gdn_id: nft_gdn_ids, accepted_date })),
@@ -75,7 +78,7 @@ export const creatingNfts: Creation<NftsRequest, NftsResponse> = {
   effect: { in: 'collection' },
   hints: {
     request: 'Run `gdn nft list` to check whether the NFTs exist: a second request would mint them again.',
-    command: REPEAT_LATER,
+    command: REPEAT_LATER_HINT,
   },
 }
 
@@ -89,16 +92,16 @@ export function transactionProblem(
   { response }: TransactionResponse,
 ): string | null {
   if (response.transaction_gdn_id === '') return 'a transaction without an ID'
-  return isOther(response.reference_id, request.reference_id) ? OTHER_REFERENCE : null
+  return isOtherReference(response.reference_id, request.reference_id) ? OTHER_REFERENCE_PROBLEM : null
 }
 
-const OTHER_REFERENCE = 'the reference ID of another operation'
+const OTHER_REFERENCE_PROBLEM = 'the reference ID of another operation'
 
 /**
  * Returns whether the reference ID in a response differs from the one in its request. A server without support for
  * reference IDs returns none.
  */
-const isOther = (returned: string | undefined, requested: string | undefined): boolean =>
+const isOtherReference = (returned: string | undefined, requested: string | undefined): boolean =>
   returned !== undefined && requested !== undefined && returned !== requested
 
 export const acceptedTransaction = ({ response }: TransactionResponse): AcceptedIds => ({
@@ -108,7 +111,7 @@ export const acceptedTransaction = ({ response }: TransactionResponse): Accepted
 })
 
 /** The properties that are the same for all endpoints that start a transaction. */
-export const startingTransaction = {
+export const transactionCreation = {
   problem: transactionProblem,
   accepted: acceptedTransaction,
   transactionsFrom: 'gettransactions',

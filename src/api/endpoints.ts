@@ -4,7 +4,7 @@ import type { Endpoint } from './endpoint.ts'
  * Loaders of all endpoint contracts, first those of the reference and then the extensions. A contract is loaded only
  * when needed, because building all schemas takes longer than a call to a local server.
  */
-const CONTRACTS = {
+const CONTRACT_LOADERS = {
   createnft: async () => (await import('./endpoints/createnft.ts')).createnft,
   transfernft: async () => (await import('./endpoints/transfernft.ts')).transfernft,
   createnfttrans: async () => (await import('./endpoints/createnfttrans.ts')).createnfttrans,
@@ -36,13 +36,13 @@ const CONTRACTS = {
   files: async () => (await import('./endpoints/files.ts')).files,
 } satisfies Record<string, () => Promise<Endpoint>>
 
-export type EndpointName = keyof typeof CONTRACTS
+export type EndpointName = keyof typeof CONTRACT_LOADERS
 
-export type Contracts = { [Name in EndpointName]: Awaited<ReturnType<(typeof CONTRACTS)[Name]>> }
+export type Contracts = { [Name in EndpointName]: Awaited<ReturnType<(typeof CONTRACT_LOADERS)[Name]>> }
 
-const LOADERS: { [Name in EndpointName]: () => Promise<Contracts[Name]> } = CONTRACTS
+const TYPED_LOADERS: { [Name in EndpointName]: () => Promise<Contracts[Name]> } = CONTRACT_LOADERS
 
-export const ENDPOINT_NAMES = Object.keys(CONTRACTS) as EndpointName[]
+export const ENDPOINT_NAMES = Object.keys(CONTRACT_LOADERS) as EndpointName[]
 
 export type CreatingEndpoint = {
   [Name in EndpointName]: Contracts[Name]['creates'] extends null ? never : Name
@@ -54,7 +54,7 @@ export function endpointAt(path: string): EndpointName | undefined {
 }
 
 export async function loadEndpoint<Name extends EndpointName>(name: Name): Promise<Contracts[Name]> {
-  return await LOADERS[name]()
+  return await TYPED_LOADERS[name]()
 }
 
 export async function loadEndpoints(): Promise<Contracts> {

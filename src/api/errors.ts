@@ -1,10 +1,10 @@
 import * as z from 'zod'
 
 /** Error form A: NFT and collection operations (API reference v1.1, Errors). */
-export const errorFormA = z.looseObject({ error: z.looseObject({ title: z.string(), message: z.string() }) })
+export const errorFormASchema = z.looseObject({ error: z.looseObject({ title: z.string(), message: z.string() }) })
 
 /** Error form B: wallet operations. */
-export const errorFormB = z.looseObject({
+export const errorFormBSchema = z.looseObject({
   errorCode: z.string(),
   message: z.string(),
   detail: z.array(
@@ -17,12 +17,12 @@ export const errorFormB = z.looseObject({
   ),
 })
 
-export type ErrorFormA = z.output<typeof errorFormA>
-export type ErrorFormB = z.output<typeof errorFormB>
+export type ErrorFormA = z.output<typeof errorFormASchema>
+export type ErrorFormB = z.output<typeof errorFormBSchema>
 export type ErrorForm = 'A' | 'B'
 
 /** Titles of error form A, as spelled in the API reference, including its section "not shown". */
-export const TITLES = {
+export const ERROR_TITLES = {
   badRequest: 'Bad Request',
   validation: 'Request Validation Error',
   unauthorized: 'Unauthorized',
@@ -43,5 +43,5 @@ export const TITLES = {
  * Converts a title of form A to an errorCode of form B. For example, `Too Many Requests` becomes `TOO_MANY_REQUESTS`.
  * The title of a schema error becomes `VALIDATION_ERROR`.
  */
-export const errorCodeOf = (title: string): string =>
-  title === TITLES.validation ? 'VALIDATION_ERROR' : title.toUpperCase().replaceAll(' ', '_')
+export const toErrorCode = (title: string): string =>
+  title === ERROR_TITLES.validation ? 'VALIDATION_ERROR' : title.toUpperCase().replaceAll(' ', '_')

@@ -1,49 +1,49 @@
 import * as z from 'zod'
-import { type Blockchain, correctName, isBlockchain, isEvm } from './blockchains.ts'
-import { referenceFields } from './reference-id.ts'
-import { shortText, text } from './text.ts'
+import { type Blockchain, isBlockchain, isEvm, suggestKnownName } from './blockchains.ts'
+import { referenceResponseFields } from './reference-id.ts'
+import { makeShortTextSchema, textSchema } from './text.ts'
 import { API_VERSIONS } from './versions.ts'
 
-const similarField = (name: unknown): string => {
-  const near = typeof name === 'string' ? correctName(name) : null
+const blockchainSuggestion = (name: unknown): string => {
+  const near = typeof name === 'string' ? suggestKnownName(name) : null
   return near === null ? '' : ` (did you mean ${near}?)`
 }
 
 /** Any blockchain. A backend rejects blockchains that it doesn't serve. */
-export const blockchain = z.string().pipe(
+export const blockchainSchema = z.string().pipe(
   z.custom<Blockchain>((name) => typeof name === 'string' && isBlockchain(name), {
-    error: ({ input }) => `is not a known blockchain${similarField(input)}`,
+    error: ({ input }) => `is not a known blockchain${blockchainSuggestion(input)}`,
   }),
 )
 
 /** Blockchains on which the service supports transfers (API reference v1.1, Blockchain identifiers). */
-export const transferBlockchain = blockchain.check((context) => {
+export const transferBlockchainSchema = blockchainSchema.check((context) => {
   if (!isEvm(context.value)) {
     context.issues.push({ code: 'custom', message: 'transfers are unsupported on Solana', input: context.value })
   }
 })
 
-export const address = shortText(100)
-export const transactionGdnId = shortText(100)
-export const acceptedDate = z.string()
+export const addressSchema = makeShortTextSchema(100)
+export const transactionGdnIdSchema = makeShortTextSchema(100)
+export const acceptedDateSchema = z.string()
 
-export const RUN_ID = /^[A-Za-z0-9_-]{1,64}$/
-export const runId = z.string().regex(RUN_ID)
+export const RUN_ID_PATTERN = /^[A-Za-z0-9_-]{1,64}$/
+export const runIdSchema = z.string().regex(RUN_ID_PATTERN)
 /** A positive amount in wei. */
-export const wei = z.string().regex(/^[1-9][0-9]{0,39}$/, {
+export const weiSchema = z.string().regex(/^[1-9][0-9]{0,39}$/, {
   error: 'must be an amount in wei above 0, as decimal digits',
 })
 
 /** The `response` of an endpoint that starts a transaction. */
-export const transactionResponse = z.looseObject({
-  transaction_gdn_id: transactionGdnId,
-  accepted_date: acceptedDate,
-  ...referenceFields,
+export const startedTransactionSchema = z.looseObject({
+  transaction_gdn_id: transactionGdnIdSchema,
+  accepted_date: acceptedDateSchema,
+  ...referenceResponseFields,
 })
 
 /** Returns the schema of the response of an endpoint that starts a transaction. `requests` repeats the request. */
-export const transactionResponseTo = <Requests extends z.core.$ZodLooseShape>(requests: Requests) =>
-  z.looseObject({ requests: z.looseObject(requests), response: transactionResponse })
+export const makeTransactionResponseSchema = <Requests extends z.core.$ZodLooseShape>(requests: Requests) =>
+  z.looseObject({ requests: z.looseObject(requests), response: startedTransactionSchema })
 
 /** The `response` in the examples of these endpoints. */
 export const TRANSACTION_EXAMPLE = {
@@ -52,7 +52,7 @@ export const TRANSACTION_EXAMPLE = {
 }
 
 /** An API version in a configuration file. YAML parses 1.2 without quotes as a number. */
-export const apiVersion = z.preprocess(
+export const apiVersionSchema = z.preprocess(
   (value) => (typeof value === 'number' ? String(value) : value),
   z.enum(API_VERSIONS, { error: `must be ${API_VERSIONS.map((version) => `"${version}"`).join(' or ')}` }),
 )
@@ -74,7 +74,7 @@ export function oneOrMore<Item extends z.core.$ZodType>(item: Item, max: number)
 /**
  * A token ID: a decimal string on EVM chains, or a mint address on Solana. A JSON number would lose digits above 2^53.
  */
-export const tokenId = text.check(
+export const tokenIdSchema = textSchema.check(
   z.regex(/^(0|[1-9][0-9]{0,77}|[1-9A-HJ-NP-Za-km-z]{32,44})$/, {
     error: 'must be a token ID: decimal digits in a string, or a mint address on Solana',
   }),

@@ -9,5 +9,5 @@ export const finalityReason = (blocks: number): string => `waiting for finality,
 /**
  * Returns the reason why a run waits; null if the reason concerns only the next request and the run has no unsent rows.
  */
-export const reasonOfRun = (reason: string | null, hasUnsent: boolean): string | null =>
+export const selectRunReason = (reason: string | null, hasUnsent: boolean): string | null =>
   !hasUnsent && /^waiting for finality, [0-9]+ blocks? left$/.test(reason ?? '') ? null : reason

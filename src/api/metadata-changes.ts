@@ -9,7 +9,7 @@ export interface MetadataChange {
   after: unknown
 }
 
-function fieldsOf({ file_fields, attribute, ...otherFields }: Partial<NftMetadata>): Map<string, unknown> {
+function flattenFields({ file_fields, attribute, ...otherFields }: Partial<NftMetadata>): Map<string, unknown> {
   return new Map<string, unknown>([
     ...Object.entries(otherFields),
     ...(file_fields ?? []).map(({ key, url }) => [`file ${key}`, url] as const),
@@ -23,7 +23,7 @@ function fieldsOf({ file_fields, attribute, ...otherFields }: Partial<NftMetadat
 
 /** Returns the fields that differ: first those of the old metadata, in their order, followed by added fields. */
 export function metadataChanges(before: Partial<NftMetadata>, after: Partial<NftMetadata>): MetadataChange[] {
-  const [old, now] = [fieldsOf(before), fieldsOf(after)]
+  const [old, now] = [flattenFields(before), flattenFields(after)]
   return [...new Set([...old.keys(), ...now.keys()])]
     .filter((field) => canonicalJson(old.get(field)) !== canonicalJson(now.get(field)))
     .map((field) => ({ field, before: old.get(field) ?? null, after: now.get(field) ?? null }))

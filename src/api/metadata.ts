@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { fileUrlProblem } from './file-url.ts'
 import { METADATA_KEYS } from './metadata-keys.ts'
-import { shortText, text, textProblem } from './text.ts'
+import { makeShortTextSchema, textProblem, textSchema } from './text.ts'
 import { isTraitType, parseMaximum, parseTraitValue, TRAIT_TYPES } from './traits.ts'
 
 /**
@@ -18,8 +18,8 @@ export const MAX_FILE_FIELDS = 8
 export const MAX_NFTS_PER_REQUEST = 1000
 
 // Keys that ERC-721 metadata files use themselves, and keys that are unsafe in JavaScript.
-export const RESERVED_EXTRA = new Set(['name', 'image', 'attributes', 'nft_gdn_id'])
-export const RESERVED_FILE = new Set([
+export const RESERVED_EXTRA_KEYS = new Set(['name', 'image', 'attributes', 'nft_gdn_id'])
+export const RESERVED_FILE_KEYS = new Set([
   'name',
   'title',
   'description',
@@ -28,26 +28,26 @@ export const RESERVED_FILE = new Set([
   'file_fields',
   'nft_gdn_id',
 ])
-export const UNSAFE = new Set(['__proto__', 'constructor', 'prototype'])
+export const UNSAFE_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
 export const MAX_KEY_LENGTH = 128
 
-const key = shortText(MAX_KEY_LENGTH)
+const keySchema = makeShortTextSchema(MAX_KEY_LENGTH)
 
-export const fileUrl = text.check((context) => {
+export const fileUrlSchema = textSchema.check((context) => {
   const problem = fileUrlProblem(context.value)
   if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
 })
 
-export const fileField = z.strictObject({ key, url: fileUrl })
+export const fileFieldSchema = z.strictObject({ key: keySchema, url: fileUrlSchema })
 
 /** A text. If the attribute has a `display_type`, the request may contain a JSON number instead. */
-export const attributeValue = text.check()
+export const attributeValueSchema = textSchema.check()
 
-export const attributeObject = z.strictObject({
-  tag: key,
-  value: attributeValue,
+export const attributeObjectSchema = z.strictObject({
+  tag: keySchema,
+  value: attributeValueSchema,
   display_type: z.enum(TRAIT_TYPES).optional(),
-  max_value: z.optional(attributeValue),
+  max_value: z.optional(attributeValueSchema),
 })
 
 /** Checks the numbers of a typed trait. Replaces them with their shortest decimal texts. */
@@ -73,10 +73,10 @@ function normalizeTrait(rawTrait: unknown, context: z.core.ParsePayload): unknow
   return trait
 }
 
-const attribute = z.preprocess(normalizeTrait, attributeObject)
+const attributeSchema = z.preprocess(normalizeTrait, attributeObjectSchema)
 
 function keyProblem(name: string, reserved: ReadonlySet<string>): string | null {
-  if (UNSAFE.has(name)) return 'is not allowed as a key'
+  if (UNSAFE_KEYS.has(name)) return 'is not allowed as a key'
   if (reserved.has(name)) return 'is a reserved key of the metadata file: choose another'
   if (name.trim() !== name || name === '') return 'must not be empty, or begin or end with whitespace'
   if (name.length > MAX_KEY_LENGTH) return `must have at most ${MAX_KEY_LENGTH} characters`
@@ -88,24 +88,24 @@ export function extraKeys(metadata: Readonly<Record<string, unknown>>): string[]
 }
 
 /** Returns the number of metadata items. Attributes aren't counted, and their number isn't limited. */
-export const metadataItems = (
+export const countMetadataItems = (
   metadata: Readonly<Record<string, unknown>> & { file_fields: readonly unknown[] },
 ): number => 2 + metadata.file_fields.length + extraKeys(metadata).length
 
-const TEXT_FIELDS = 'is not a field of metadata: use a separate key for each text, such as "artist": "E. Tide"'
+const TEXT_FIELDS_PROBLEM = 'is not a field of metadata: use a separate key for each text, such as "artist": "E. Tide"'
 
 /**
  * Rejects `__proto__`, which zod omits silently, and field names of other APIs. For these names, zod would only reject
  * the value, or report that another field is missing.
  */
-function refuseKeys(value: unknown, context: z.core.ParsePayload): unknown {
+function rejectKeys(value: unknown, context: z.core.ParsePayload): unknown {
   if (value === null || typeof value !== 'object') return value
   const add = (path: (string | number)[], message: string) =>
     context.issues.push({ code: 'custom', path, message, input: value })
-  if (Object.hasOwn(value, '__proto__')) add(['__proto__'], keyProblem('__proto__', UNSAFE) ?? '')
+  if (Object.hasOwn(value, '__proto__')) add(['__proto__'], keyProblem('__proto__', UNSAFE_KEYS) ?? '')
   if (Object.hasOwn(value, 'attributes')) add(['attributes'], 'is not a field of metadata: did you mean "attribute"?')
   const { attribute, text_fields: texts } = value as { attribute?: unknown; text_fields?: unknown }
-  if (typeof texts === 'object') add(['text_fields'], TEXT_FIELDS)
+  if (typeof texts === 'object') add(['text_fields'], TEXT_FIELDS_PROBLEM)
   for (const [index, entry] of Array.isArray(attribute) ? attribute.entries() : []) {
     const { tag, trait_type: trait } = Object(entry) as { tag?: unknown; trait_type?: unknown }
     if (tag !== undefined || trait === undefined) continue
@@ -114,44 +114,46 @@ function refuseKeys(value: unknown, context: z.core.ParsePayload): unknown {
   return context.issues.length === 0 ? value : z.NEVER
 }
 
-export const metadataObject = z
+export const metadataObjectSchema = z
   .object({
-    title: text.check(z.minLength(1, { error: 'must not be empty' })),
-    description: text,
-    file_fields: z.array(fileField).max(MAX_FILE_FIELDS, { error: `must have at most ${MAX_FILE_FIELDS} entries` }),
-    attribute: z.array(attribute).optional(),
+    title: textSchema.check(z.minLength(1, { error: 'must not be empty' })),
+    description: textSchema,
+    file_fields: z
+      .array(fileFieldSchema)
+      .max(MAX_FILE_FIELDS, { error: `must have at most ${MAX_FILE_FIELDS} entries` }),
+    attribute: z.array(attributeSchema).optional(),
   })
-  .catchall(text)
+  .catchall(textSchema)
   .check((context) => {
     const metadata = context.value
     const add = (path: (string | number)[], message: string) =>
       context.issues.push({ code: 'custom', path, message, input: metadata })
     const extras = extraKeys(metadata)
     for (const name of extras) {
-      const problem = keyProblem(name, RESERVED_EXTRA)
+      const problem = keyProblem(name, RESERVED_EXTRA_KEYS)
       if (problem !== null) add([name], problem)
     }
     const seenKeys = new Set<string>()
     for (const [index, field] of metadata.file_fields.entries()) {
-      const problem = keyProblem(field.key, RESERVED_FILE)
+      const problem = keyProblem(field.key, RESERVED_FILE_KEYS)
       if (problem !== null) add(['file_fields', index, 'key'], problem)
       else if (seenKeys.has(field.key)) add(['file_fields', index, 'key'], `"${field.key}" is repeated`)
       else if (extras.includes(field.key)) add(['file_fields', index, 'key'], `"${field.key}" is also an extra key`)
       seenKeys.add(field.key)
     }
-    const items = metadataItems(metadata)
+    const items = countMetadataItems(metadata)
     if (items > MAX_METADATA_ITEMS) {
       add([], `has ${items} metadata items, but at most ${MAX_METADATA_ITEMS} are allowed`)
     }
   })
 
 /** The metadata of an NFT in createnft and createnfttrans (API reference v1.1, NFT metadata). */
-export const nftMetadata = z.preprocess(refuseKeys, metadataObject)
+export const nftMetadataSchema = z.preprocess(rejectKeys, metadataObjectSchema)
 
-export type NftMetadata = z.output<typeof nftMetadata>
+export type NftMetadata = z.output<typeof nftMetadataSchema>
 
 /** The parameter `metadata`: an object or a list. A single object becomes a list. */
-export const nftMetadataList = z.preprocess(
+export const nftMetadataListSchema = z.preprocess(
   (value) => (value === undefined || Array.isArray(value) ? value : [value]),
-  z.array(nftMetadata).min(1, { error: 'must have at least one metadata object' }),
+  z.array(nftMetadataSchema).min(1, { error: 'must have at least one metadata object' }),
 )

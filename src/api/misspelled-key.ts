@@ -19,7 +19,7 @@ interface MisspelledKey {
  * Returns the first extra key in a request's metadata that resembles a field, or the first attribute whose tag contains
  * a type; null if there is none.
  */
-export function misspelledKey(request: unknown): MisspelledKey | null {
+export function findMisspelledKey(request: unknown): MisspelledKey | null {
   const { metadata = [] } = Object(request) as { metadata?: unknown }
   for (const [index, nftMetadata] of [metadata].flat().entries()) {
     const at = ['metadata', ...(Array.isArray(metadata) ? [index] : [])]
@@ -32,14 +32,14 @@ export function misspelledKey(request: unknown): MisspelledKey | null {
         return { path: [...at, key], message: `is not a field of metadata: did you mean "${longKey}"?`, hint }
       }
     }
-    const misplaced = misplacedType(nftMetadata)
+    const misplaced = findMisplacedType(nftMetadata)
     if (misplaced !== null) return { ...misplaced, path: [...at, ...misplaced.path] }
   }
   return null
 }
 
 /** Returns the first attribute of a metadata object whose tag contains a type; null if there is none. */
-export function misplacedType(metadata: unknown): MisspelledKey | null {
+export function findMisplacedType(metadata: unknown): MisspelledKey | null {
   const { attribute } = Object(metadata) as { attribute?: unknown }
   for (const [index, entry] of Array.isArray(attribute) ? attribute.entries() : []) {
     const { tag } = Object(entry) as { tag?: unknown }

@@ -1,8 +1,8 @@
 // This set is in a separate file, because the schema of records loads zod.
-const FAILED = new Set(['failed', 'error'])
+const FAILED_STATUSES = new Set(['failed', 'error'])
 
 /** Returns whether a server's status of an NFT or a transaction means that it failed. */
-export const hasFailed = (status: string) => FAILED.has(status)
+export const hasFailed = (status: string) => FAILED_STATUSES.has(status)
 
 export const isFinal = (status: string) => status === 'deployed' || hasFailed(status)
 

@@ -54,7 +54,7 @@ export type OperationEndpoint = keyof OperationFields
  * Default values of a collection's flags. The digest is therefore the same whether a flag is omitted or has its default
  * value.
  */
-const DEFAULTS: { readonly [Name in OperationEndpoint]: Partial<OperationFields[Name]> } = {
+const DEFAULT_FIELDS: { readonly [Name in OperationEndpoint]: Partial<OperationFields[Name]> } = {
   createnft: {},
   createnfttrans: {},
   transfernft: {},
@@ -67,7 +67,7 @@ const DEFAULTS: { readonly [Name in OperationEndpoint]: Partial<OperationFields[
 }
 
 /** Converts an EVM address to lower case, because its case has no meaning. Returns other values unchanged. */
-const sameCase = (value: unknown) =>
+const lowercaseAddress = (value: unknown) =>
   typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value) ? value.toLowerCase() : value
 
 /**
@@ -90,6 +90,9 @@ export function operationDigest<Name extends OperationEndpoint>(
     ([name, value]) => value !== undefined && !(isNamed && name === 'receiver_wallet_address'),
   )
   const isAddress = (name: string) => name.endsWith('_address') || name === 'royalty_receiver'
-  const normalizedFields = definedFields.map(([name, value]) => [name, isAddress(name) ? sameCase(value) : value])
-  return `v1:${hash('sha256', canonicalJson({ ...DEFAULTS[operation], ...Object.fromEntries(normalizedFields) }), 'hex')}`
+  const normalizedFields = definedFields.map(([name, value]) => [
+    name,
+    isAddress(name) ? lowercaseAddress(value) : value,
+  ])
+  return `v1:${hash('sha256', canonicalJson({ ...DEFAULT_FIELDS[operation], ...Object.fromEntries(normalizedFields) }), 'hex')}`
 }

@@ -76,12 +76,12 @@ export function parseYamlWithPlaces<Schema extends z.ZodType>(
     readValue(() => document.toJS({ maxAliasCount: 0 }), file),
   )
   if (result.ok) {
-    const placeOf = (path: readonly (string | number)[]) => placeAt(offsetOf(document.contents, { path, code: '' }))
+    const placeOf = (path: readonly (string | number)[]) => placeAt(findOffset(document.contents, { path, code: '' }))
     return { value: result.value, placeOf }
   }
   if (document.contents === null) throw new GdnError('invalid_config', 'the file is empty', { place: { file } })
   const issues = result.issues.map((issue) => ({
-    place: { ...placeAt(offsetOf(document.contents, issue)), ...(issue.field === '' ? {} : { field: issue.field }) },
+    place: { ...placeAt(findOffset(document.contents, issue)), ...(issue.field === '' ? {} : { field: issue.field }) },
     message: issue.message,
   }))
   const [first] = issues
@@ -118,7 +118,7 @@ function readValue(read: () => unknown, file: string): unknown {
  * Returns the offset of an invalid field in the text. For an unknown key, this is the offset of the key. For any other
  * field, it is the offset of the value or the parent.
  */
-function offsetOf(root: Node | null, { path, code }: Pick<FieldIssue, 'path' | 'code'>): number | undefined {
+function findOffset(root: Node | null, { path, code }: Pick<FieldIssue, 'path' | 'code'>): number | undefined {
   let node: Node | null | undefined = root
   let offset = root?.range?.[0]
   for (const [depth, part] of path.entries()) {

@@ -8,7 +8,7 @@ export const MAX_RECEIVER_NAME_BYTES = 255
  * Matches control characters, white space, marks that change the direction of text, and "/". Normalized names don't
  * contain them.
  */
-const FORBIDDEN = /[\p{Cc}\p{Bidi_Control}\s/]/u
+const FORBIDDEN_CHARACTERS = /[\p{Cc}\p{Bidi_Control}\s/]/u
 
 /**
  * Returns why a text can't be a normalized ENS name; null if it can. Checks only the form, because the server doesn't
@@ -19,12 +19,12 @@ export function receiverNameProblem(name: string): string | null {
   const bytes = Buffer.byteLength(name)
   if (bytes < MIN_RECEIVER_NAME_BYTES || bytes > MAX_RECEIVER_NAME_BYTES)
     return `must be ${MIN_RECEIVER_NAME_BYTES} to ${MAX_RECEIVER_NAME_BYTES} bytes long in UTF-8`
-  if (FORBIDDEN.test(name)) return 'has a control character, whitespace or a slash'
+  if (FORBIDDEN_CHARACTERS.test(name)) return 'has a control character, whitespace or a slash'
   return name.includes('.') ? null : 'must be an ENS name with a dot, such as alice.eth'
 }
 
 /** The normalized ENS name of the receiver's address. Extension of gdn backends. */
-const receiverName = z
+const receiverNameSchema = z
   .string()
   .check((context) => {
     const message = receiverNameProblem(context.value)
@@ -33,7 +33,7 @@ const receiverName = z
   .meta({ minLength: 2, maxLength: MAX_RECEIVER_NAME_BYTES })
 
 /** The field for the receiver's name, for requests that have a receiver. */
-export const namedReceiver = { receiver_name: receiverName.optional() }
+export const receiverNameFields = { receiver_name: receiverNameSchema.optional() }
 
 /** Checks that a request with a receiver name is for an EVM blockchain. */
 export function checkReceiverName({

@@ -7,13 +7,13 @@ export const MAX_REFERENCE_ID_LENGTH = 200
  * An ID that a client chose for an operation, in printable ASCII without spaces. The server stores the ID permanently.
  * Extension of gdn backends.
  */
-export const referenceId = z.string().regex(new RegExp(`^[!-~]{1,${MAX_REFERENCE_ID_LENGTH}}$`), {
+export const referenceIdSchema = z.string().regex(new RegExp(`^[!-~]{1,${MAX_REFERENCE_ID_LENGTH}}$`), {
   error: `must have 1 to ${MAX_REFERENCE_ID_LENGTH} printable ASCII characters, without spaces`,
 })
 
 /** A reference ID for each NFT of a request. A single ID becomes a list, as with `metadata`. */
-export const referenceIds = z
-  .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(referenceId))
+export const referenceIdsSchema = z
+  .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(referenceIdSchema))
   .optional()
 
 export const MAX_REFERENCE_LABEL_LENGTH = 500
@@ -31,7 +31,7 @@ export function labelProblem(label: string): string | null {
  * The drop to which a request's reference IDs belong, such as the path of a manifest. If the IDs already have another
  * label, the server rejects the request. Extension of gdn backends.
  */
-export const referenceLabel = z
+export const referenceLabelSchema = z
   .string()
   .check((context) => {
     const message = labelProblem(context.value)
@@ -40,22 +40,22 @@ export const referenceLabel = z
   .meta({ minLength: 1, maxLength: MAX_REFERENCE_LABEL_LENGTH })
 
 /** The source of a reference ID: the row's ID or the row's content. */
-export const referenceKind = z.enum(['id', 'content'])
-export type ReferenceKind = z.output<typeof referenceKind>
+export const referenceKindSchema = z.enum(['id', 'content'])
+export type ReferenceKind = z.output<typeof referenceKindSchema>
 
 /** A kind for each reference ID of a request. A single kind becomes a list, as with `reference_ids`. */
-const referenceKinds = z
-  .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(referenceKind))
+const referenceKindsSchema = z
+  .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(referenceKindSchema))
   .optional()
 
 /** The fields with which a request identifies the NFTs that it creates. */
-export const namedNfts = {
-  reference_ids: referenceIds,
-  reference_label: referenceLabel.optional(),
-  reference_kinds: referenceKinds,
+export const referenceRequestFields = {
+  reference_ids: referenceIdsSchema,
+  reference_label: referenceLabelSchema.optional(),
+  reference_kinds: referenceKindsSchema,
 }
 
-interface NamedNfts {
+interface ReferencedNfts {
   metadata: readonly unknown[]
   reference_ids?: readonly string[] | undefined
   reference_label?: string | undefined
@@ -66,7 +66,7 @@ interface NamedNfts {
  * Checks that the reference IDs and the kinds of a request have one entry for each NFT. Both are optional, but a label
  * or kinds need reference IDs.
  */
-export function checkReferenceIds(context: z.core.ParsePayload<NamedNfts>): void {
+export function checkReferenceIds(context: z.core.ParsePayload<ReferencedNfts>): void {
   const { metadata, reference_ids: ids, reference_label: label, reference_kinds: kinds } = context.value
   const add = (path: string, message: string, input: unknown) =>
     context.issues.push({ code: 'custom', path: [path], message, input })
@@ -80,8 +80,8 @@ export function checkReferenceIds(context: z.core.ParsePayload<NamedNfts>): void
 }
 
 /** The response fields of an operation that has a reference ID. */
-export const referenceFields = {
-  reference_id: referenceId.optional(),
+export const referenceResponseFields = {
+  reference_id: referenceIdSchema.optional(),
   /** Whether this request created the object. False if the object already existed. */
   created: z.boolean().optional(),
 }

@@ -17,7 +17,7 @@ const RETIRED_NETWORKS: Partial<Record<KnownBlockchain, RetiredNetwork>> = {
 }
 
 /** Returns the retirement of a network; null if the network is in use. */
-export const retirementOf = (name: Blockchain): RetiredNetwork | null =>
+export const findRetirement = (name: Blockchain): RetiredNetwork | null =>
   RETIRED_NETWORKS[name as KnownBlockchain] ?? null
 
 /** Returns a sentence about a network's retirement, such as `polygon-mumbai was shut down in April 2024`. */

@@ -3,16 +3,16 @@
 const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/
 
 /** Returns whether two addresses on a blockchain are equal. The case of an EVM address is only a checksum. */
-export function sameAddress(a: string, b: string): boolean {
+export function isSameAddress(a: string, b: string): boolean {
   return a === b || (EVM_ADDRESS.test(a) && EVM_ADDRESS.test(b) && a.toLowerCase() === b.toLowerCase())
 }
 
-const EVM_LENGTH = 42
+const EVM_ADDRESS_LENGTH = 42
 
 /**
  * Converts EVM addresses to lower case, because their case is only a checksum. Addresses of other blockchains don't
  * begin with `0x` and stay unchanged.
  */
 export function addressKey(address: string): string {
-  return address.length === EVM_LENGTH && address.startsWith('0x') ? address.toLowerCase() : address
+  return address.length === EVM_ADDRESS_LENGTH && address.startsWith('0x') ? address.toLowerCase() : address
 }

@@ -23,20 +23,20 @@ export interface ShuffleRule {
   marginSeconds: number
 }
 
-const BEGINNING = 'shuffle '
-const LINE = /^shuffle drand-quicknet-v1 ([1-9][0-9]{0,6})$/
+const RULE_PREFIX = 'shuffle '
+const RULE_LINE = /^shuffle drand-quicknet-v1 ([1-9][0-9]{0,6})$/
 /** Maximum length of the line. An untrusted file could consist of a single line of several megabytes. */
-const MAX_LINE = 64
+const MAX_LINE_LENGTH = 64
 
-const lineOf = (marginSeconds: number): string => `${BEGINNING}drand-quicknet-v1 ${marginSeconds}`
+const formatRule = (marginSeconds: number): string => `${RULE_PREFIX}drand-quicknet-v1 ${marginSeconds}`
 
 /** Returns whether a rule can have this margin. */
-export const isMargin = (seconds: number): boolean => LINE.test(lineOf(seconds))
+export const isValidMargin = (seconds: number): boolean => RULE_LINE.test(formatRule(seconds))
 
 /** Returns the first line of a shuffled drop's leaves file. */
-export function ruleLine({ marginSeconds }: ShuffleRule): string {
-  if (!isMargin(marginSeconds)) throw new Error(`${marginSeconds} is not a valid margin in seconds`)
-  return `${lineOf(marginSeconds)}\n`
+export function formatRuleLine({ marginSeconds }: ShuffleRule): string {
+  if (!isValidMargin(marginSeconds)) throw new Error(`${marginSeconds} is not a valid margin in seconds`)
+  return `${formatRule(marginSeconds)}\n`
 }
 
 /**
@@ -44,11 +44,11 @@ export function ruleLine({ marginSeconds }: ShuffleRule): string {
  *
  * @throws GdnError `verify_failed` if the first line begins like a rule but isn't a valid rule
  */
-export function ruleIn(leaves: Uint8Array): ShuffleRule | null {
-  const start = Buffer.from(leaves.subarray(0, MAX_LINE)).toString('latin1')
-  if (!start.startsWith(BEGINNING)) return null
+export function parseRule(leaves: Uint8Array): ShuffleRule | null {
+  const start = Buffer.from(leaves.subarray(0, MAX_LINE_LENGTH)).toString('latin1')
+  if (!start.startsWith(RULE_PREFIX)) return null
   const end = start.indexOf('\n')
-  const margin = LINE.exec(end < 0 ? '' : start.slice(0, end))?.[1]
+  const margin = RULE_LINE.exec(end < 0 ? '' : start.slice(0, end))?.[1]
   if (margin !== undefined) return { marginSeconds: Number(margin) }
   throw new GdnError('verify_failed', 'the leaves file begins with a shuffle rule that this version does not support', {
     hint: 'Update gdn. If gdn is already up to date, the file is malformed.',
@@ -59,12 +59,13 @@ export function ruleIn(leaves: Uint8Array): ShuffleRule | null {
  * Returns the first round that is published at or after a time, in seconds since the epoch. Round 1 is published at the
  * genesis time.
  */
-export const roundFor = ({ genesisTime, period }: RoundTimes, seconds: number): number =>
+export const findRound = ({ genesisTime, period }: RoundTimes, seconds: number): number =>
   Math.max(1, Math.ceil((seconds - genesisTime) / period) + 1)
 
 /** Formats seconds since the epoch in ISO 8601. */
-export const isoOfSeconds = (seconds: number): string => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
+export const formatIsoSeconds = (seconds: number): string =>
+  new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
 
 /** Returns the time at which a round is published, in seconds since the epoch. */
-export const timeOfRound = ({ genesisTime, period }: RoundTimes, round: number): number =>
+export const computeRoundTime = ({ genesisTime, period }: RoundTimes, round: number): number =>
   genesisTime + (round - 1) * period

@@ -1,16 +1,16 @@
 import { distance } from '../core/nearest.ts'
 import { TRAIT_TYPES } from './traits.ts'
 
-const TYPE = `\\( *(${TRAIT_TYPES.join('|')}) *(?:,[^()]*)?\\)`
+const TYPE_PATTERN = `\\( *(${TRAIT_TYPES.join('|')}) *(?:,[^()]*)?\\)`
 
 /** Matches a tag such as `(number)Level`. */
-const TYPE_AT_START = new RegExp(`^${TYPE}`, 'i')
+const TYPE_AT_START = new RegExp(`^${TYPE_PATTERN}`, 'i')
 
 /**
  * Matches a tag such as `Level(number)`, in which the type is in the wrong place. A unit follows a space, as in `Size
  * (number)`.
  */
-const TYPE_AT_END = new RegExp(`[^\\s(]${TYPE}$`, 'i')
+const TYPE_AT_END = new RegExp(`[^\\s(]${TYPE_PATTERN}$`, 'i')
 
 /**
  * Returns why a tag looks like a misplaced type or a column name; null for any other tag. A mint would make such a tag
@@ -30,12 +30,12 @@ export function tagProblem(tag: string): string | null {
 
 const OPEN_AT_END = /[^\s(]\([^()]+$/
 const WORD_AT_END = /[^\s(]\(([^(),=]{1,40})(?:[,=][^()]*)?\)$/
-const OTHER_WORDS = ['max', 'int', 'integer', 'float', 'numeric']
+const FOREIGN_TYPE_WORDS = ['max', 'int', 'integer', 'float', 'numeric']
 
 /** Returns whether a word is a misspelled type, or a word for a type in other tools. */
 function isLikeType(word: string): boolean {
   const lower = word.toLowerCase()
   const isMisspelled = (type: string) =>
     type.length > 4 && type[0] === lower[0] && distance(lower, type) <= Math.floor(type.length / 4)
-  return OTHER_WORDS.includes(lower) || TRAIT_TYPES.some(isMisspelled)
+  return FOREIGN_TYPE_WORDS.includes(lower) || TRAIT_TYPES.some(isMisspelled)
 }

@@ -7,13 +7,13 @@ export function textProblem(value: string): string | null {
 }
 
 /** Text that can be stored in every database and on every chain. It contains no lone surrogates and no NUL. */
-export const text = z.string().check((context) => {
+export const textSchema = z.string().check((context) => {
   const problem = textProblem(context.value)
   if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
 })
 
-export const shortText = (max: number) =>
-  text.check(
+export const makeShortTextSchema = (max: number) =>
+  textSchema.check(
     z.minLength(1, { error: 'must not be empty' }),
     z.maxLength(max, { error: `must have at most ${max} characters` }),
   )

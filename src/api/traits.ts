@@ -21,7 +21,7 @@ export interface Attribute {
 type ParsedTrait = { text: string } | { problem: string }
 
 /** Upper bound for times in seconds, which is 5138-11-16. A larger number is probably a time in milliseconds. */
-const MAX_SECONDS = 1e11
+const MAX_UNIX_SECONDS = 1e11
 const DAY_SECONDS = 86_400
 /** The smallest fraction that JavaScript writes without an exponent. */
 const MIN_FRACTION = 1e-6
@@ -29,8 +29,8 @@ const MIN_FRACTION = 1e-6
  * Maximum length of a number. Longer texts are rejected before the slower checks, because no exact number needs this
  * many characters.
  */
-const MAX_DIGITS = 40
-const TOO_MANY_DIGITS = 'has more digits than a JSON number can represent exactly: use at most 15'
+const MAX_NUMBER_LENGTH = 40
+const TOO_MANY_DIGITS_PROBLEM = 'has more digits than a JSON number can represent exactly: use at most 15'
 
 /**
  * Parses a decimal number that JSON can represent exactly. Returns its shortest text. For example, `1.50` becomes
@@ -40,7 +40,7 @@ export function parseDecimal(typed: string): ParsedTrait {
   if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(typed)) {
     return { problem: `must be a number such as 5 or 2.5, not ${quoted(typed)}` }
   }
-  if (typed.length > MAX_DIGITS) return { problem: TOO_MANY_DIGITS }
+  if (typed.length > MAX_NUMBER_LENGTH) return { problem: TOO_MANY_DIGITS_PROBLEM }
   const short = typed.includes('.') ? typed.replace(/\.?0+$/, '') : typed
   const text = short === '-0' ? '0' : short
   const size = Math.abs(Number(text))
@@ -50,7 +50,7 @@ export function parseDecimal(typed: string): ParsedTrait {
     }
   }
   if (text !== '0' && size < MIN_FRACTION) return { problem: `is too close to 0: use at most 6 decimal places` }
-  return String(Number(text)) === text ? { text } : { problem: TOO_MANY_DIGITS }
+  return String(Number(text)) === text ? { text } : { problem: TOO_MANY_DIGITS_PROBLEM }
 }
 
 /** Parses a date as Unix seconds, `2026-11-01`, or `2026-11-01T18:30:00Z`. Returns Unix seconds. */
@@ -73,9 +73,9 @@ function parseDate(typed: string): ParsedTrait {
   if (Number(typed) % DAY_SECONDS !== 0 && 'text' in parseDate(date)) {
     return { problem: `must be a date such as ${date}, not ${quoted(typed)}` }
   }
-  if (Math.abs(Number(typed)) < MAX_SECONDS) return { text: typed }
+  if (Math.abs(Number(typed)) < MAX_UNIX_SECONDS) return { text: typed }
   const inSeconds = Math.trunc(Number(typed) / 1000)
-  const suggestion = Math.abs(inSeconds) < MAX_SECONDS ? `: did you mean ${inSeconds}?` : ''
+  const suggestion = Math.abs(inSeconds) < MAX_UNIX_SECONDS ? `: did you mean ${inSeconds}?` : ''
   return { problem: `must be a Unix time in seconds, not milliseconds${suggestion}` }
 }
 
@@ -99,7 +99,7 @@ export function parseTraitValue(type: TraitType, max: string | undefined, typed:
 }
 
 /** Returns an attribute in the form that metadata files contain. The value of a typed trait is a JSON number. */
-export function fileAttribute({ tag, value, display_type, max_value }: Attribute): Readonly<Record<string, unknown>> {
+export function toFileAttribute({ tag, value, display_type, max_value }: Attribute): Readonly<Record<string, unknown>> {
   if (display_type === undefined) return { trait_type: tag, value }
   const typed = { trait_type: tag, value: Number(value), display_type }
   return max_value === undefined ? typed : { ...typed, max_value: Number(max_value) }
@@ -117,7 +117,7 @@ export function readAttribute({ tag, value, display_type, max_value }: Readonly<
  * Formats an attribute's value in the way that marketplaces display it, such as `5 of 100`, `+20%` or `2026-11-01`.
  * Returns a value of an unknown form unchanged.
  */
-export function shownValue({ value, display_type: type, max_value: max }: Omit<Attribute, 'tag'>): string {
+export function formatTraitValue({ value, display_type: type, max_value: max }: Omit<Attribute, 'tag'>): string {
   if (!isTraitType(type) || 'problem' in parseTraitValue(type, undefined, value)) return value
   if (type === 'date') {
     const time = new Date(Number(value) * 1000).toISOString().replace('.000Z', 'Z')

@@ -35,7 +35,7 @@ const article = (expected: string): string =>
   expected === 'array' ? 'a list' : /^[aeio]/.test(expected) ? `an ${expected}` : `a ${expected}`
 
 /** Returns the message of a problem for which the schema has no message. If undefined, zod's default applies. */
-export const sentences: z.core.$ZodErrorMap = (issue) => {
+export const problemMessage: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.input === undefined) return 'is required'
@@ -84,10 +84,10 @@ function toIssues(issue: z.core.$ZodIssue): FieldIssue[] {
   })
   if (issue.code !== 'unrecognized_keys') return [make(path)]
   const listed = issue.keys.slice(0, MAX_UNKNOWN_FIELDS).map((key) => make([...path, key]))
-  return issue.keys.length > MAX_UNKNOWN_FIELDS ? [...listed, TOO_MANY] : listed
+  return issue.keys.length > MAX_UNKNOWN_FIELDS ? [...listed, TOO_MANY_ISSUE] : listed
 }
 
-const TOO_MANY: FieldIssue = { field: '', path: [], message: 'has too many problems to list', code: 'custom' }
+const TOO_MANY_ISSUE: FieldIssue = { field: '', path: [], message: 'has too many problems to list', code: 'custom' }
 /**
  * Maximum number of unknown fields that are listed. Listing the 99,000 unknown fields of an object takes as long as
  * parsing them.
@@ -101,7 +101,7 @@ const MAX_UNKNOWN_FIELDS = 1000
 const USES_BEFORE_COMPILED = 8
 const schemaUses = new WeakMap<z.ZodMiniType, number>()
 
-function isRare(schema: z.ZodMiniType): boolean {
+function countUse(schema: z.ZodMiniType): boolean {
   const before = schemaUses.get(schema) ?? 0
   if (before >= USES_BEFORE_COMPILED) return false
   schemaUses.set(schema, before + 1)
@@ -112,10 +112,10 @@ function isRare(schema: z.ZodMiniType): boolean {
 export function validate<Schema extends z.ZodMiniType>(schema: Schema, value: unknown): Validated<z.output<Schema>> {
   let result: z.core.util.SafeParseResult<z.output<Schema>>
   try {
-    result = schema.safeParse(value, { error: sentences, reportInput: true, jitless: isRare(schema) })
+    result = schema.safeParse(value, { error: problemMessage, reportInput: true, jitless: countUse(schema) })
   } catch (error) {
     // zod passes the problems as function arguments. About 100,000 arguments cause a stack overflow.
-    if (error instanceof RangeError) return { ok: false, issues: [TOO_MANY] }
+    if (error instanceof RangeError) return { ok: false, issues: [TOO_MANY_ISSUE] }
     throw error
   }
   return result.success

@@ -26,11 +26,11 @@ export const SIGNATURE_HEADER = 'Gdn-Signature'
 export const SIGNATURE_TOLERANCE_SECONDS = 300
 
 /** Prefixes of event IDs. */
-export const EVENT = 'evt_'
-export const TEST_EVENT = 'evt_test_'
+export const EVENT_ID_PREFIX = 'evt_'
+export const TEST_EVENT_ID_PREFIX = 'evt_test_'
 
 /**
  * Returns whether an event was sent on request. Only the ID identifies test events, because they may have the type of a
  * real event.
  */
-export const isTestEvent = (id: string): boolean => id.startsWith(TEST_EVENT)
+export const isTestEvent = (id: string): boolean => id.startsWith(TEST_EVENT_ID_PREFIX)

@@ -80,9 +80,9 @@ const KEPT_TABLE = 'CREATE TEMP TABLE IF NOT EXISTS kept (cid TEXT PRIMARY KEY) 
 const PREVIOUS_TABLE =
   'CREATE TEMP TABLE IF NOT EXISTS previous (key TEXT PRIMARY KEY, cid TEXT NOT NULL) WITHOUT ROWID'
 
-const PAGE = 500
-/** Number of tokens per page. It is smaller than `PAGE`, because a token URI may be megabytes long. */
-const TOKENS_PAGE = 20
+const CIDS_PER_PAGE = 500
+/** Number of tokens per page. It is smaller than `CIDS_PER_PAGE`, because a token URI may be megabytes long. */
+const TOKENS_PER_PAGE = 20
 
 /** The unfinished archive, with the tokens, the files that were read so far, and their blocks. */
 export class ArchiveStore extends ScratchDatabase implements BlockReader {
@@ -91,8 +91,8 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
 
   /** @throws GdnError `run_busy` if another process writes this archive */
   constructor(path: string) {
-    const busy = 'another gdn process is writing to this archive'
-    super(path, { schema: SCHEMA, tables: TABLES, version: 2, busy, lockFile: false })
+    const busyMessage = 'another gdn process is writing to this archive'
+    super(path, { schema: SCHEMA, tables: TABLES, version: 2, busyMessage, hasLockFile: false })
     this.#bytes = this.#sum('SELECT SUM(LENGTH(bytes)) AS n FROM blocks')
   }
 
@@ -101,14 +101,14 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
   }
 
   /** Returns the collection, or null until all tokens are listed. */
-  archived(): ArchivedCollection | null {
+  readCollection(): ArchivedCollection | null {
     const [row] = this.all<{ state: string }>('SELECT state FROM archive')
     const state = row === undefined ? null : parseJson(row.state)
     return isRecord(state) ? (state as unknown as ArchivedCollection) : null
   }
 
   /** Marks the list of tokens as complete. */
-  setArchived(archived: ArchivedCollection): void {
+  setCollection(archived: ArchivedCollection): void {
     this.run('INSERT INTO archive VALUES (?)', JSON.stringify(archived))
   }
 
@@ -167,11 +167,11 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
   *tokens(only: 'all' | 'open' = 'all'): Generator<ListedToken> {
     const where = only === 'open' ? 'AND is_done = 0' : ''
     for (let after = ''; ; ) {
-      const sql = `SELECT token, uri, problem, minted FROM tokens WHERE token > ? ${where} ORDER BY token LIMIT ${TOKENS_PAGE}`
+      const sql = `SELECT token, uri, problem, minted FROM tokens WHERE token > ? ${where} ORDER BY token LIMIT ${TOKENS_PER_PAGE}`
       const rows = this.all<ListedToken>(sql, after)
       yield* rows
       const last = rows.at(-1)
-      if (last === undefined || rows.length < TOKENS_PAGE) return
+      if (last === undefined || rows.length < TOKENS_PER_PAGE) return
       after = last.token
     }
   }
@@ -221,24 +221,24 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
   }
 
   /** Records the CID of a URL's content in the archive that this archive replaces. */
-  addPrevious(key: string, cid: string): void {
+  addPreviousCid(key: string, cid: string): void {
     this.run(PREVIOUS_TABLE)
     this.run('INSERT OR IGNORE INTO previous VALUES (?, ?)', key, cid)
   }
 
   /** Returns the CID of a URL's content in the archive that this archive replaces. */
-  previous(key: string): string | null {
+  findPreviousCid(key: string): string | null {
     this.run(PREVIOUS_TABLE)
     return this.all<{ cid: string }>('SELECT cid FROM previous WHERE key = ?', key)[0]?.cid ?? null
   }
 
   /** Yields the CIDs of a source's blocks in order. */
-  *reachedFrom(source: string): Generator<string> {
-    const sql = `SELECT number, cid FROM reached WHERE source = ? AND number >= ? ORDER BY number LIMIT ${PAGE}`
-    for (let from = 0; ; from += PAGE) {
+  *blockCidsOf(source: string): Generator<string> {
+    const sql = `SELECT number, cid FROM reached WHERE source = ? AND number >= ? ORDER BY number LIMIT ${CIDS_PER_PAGE}`
+    for (let from = 0; ; from += CIDS_PER_PAGE) {
       const rows = this.all<{ cid: string }>(sql, source, from)
       for (const { cid } of rows) yield cid
-      if (rows.length < PAGE) return
+      if (rows.length < CIDS_PER_PAGE) return
     }
   }
 
@@ -269,7 +269,7 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     if (this.all('SELECT 1 AS n FROM blocks WHERE cid = ?', cid).length > 0) return
     this.transaction(() => {
       this.run('INSERT INTO blocks VALUES (?, ?)', cid, bytes)
-      for (const firstVersion of firstVersions) this.noteFirstVersion(firstVersion)
+      for (const firstVersion of firstVersions) this.recordFirstVersion(firstVersion)
     })
     this.#bytes += bytes.length
   }
@@ -292,7 +292,7 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
   }
 
   /** Records that a CID of version 0 refers to a block. `cid` is the same CID in version 1. */
-  noteFirstVersion(cid: string): void {
+  recordFirstVersion(cid: string): void {
     this.run('INSERT OR IGNORE INTO first_versions VALUES (?)', cid)
   }
 

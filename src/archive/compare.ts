@@ -1,7 +1,7 @@
-import { type ArchiveProblem, type IndexFile, type IndexToken, problemsOf } from './index-lines.ts'
+import { type ArchiveProblem, type IndexFile, type IndexToken, listProblems } from './index-lines.ts'
 
 /** A finding of a check, such as a file that can't be read, that differs from an archive, or that the archive lacks. */
-export interface Finding extends ArchiveProblem {
+export interface ArchiveFinding extends ArchiveProblem {
   kind: 'unreadable' | 'differs' | 'missing' | 'new' | 'not_archived'
 }
 
@@ -12,26 +12,26 @@ export interface Finding extends ArchiveProblem {
 export async function* compareTokens(
   current: Iterable<IndexToken>,
   before: AsyncIterable<IndexToken> | null,
-): AsyncGenerator<Finding> {
+): AsyncGenerator<ArchiveFinding> {
   const archived = before?.[Symbol.asyncIterator]()
   const next = async () => (await archived?.next())?.value ?? null
   let old: IndexToken | null = await next()
   for (const token of current) {
-    for (; old !== null && orderOf(old) < orderOf(token); old = await next()) yield missingTokenFinding(old)
-    for (const problem of problemsOf([token])) yield { kind: 'unreadable', ...problem }
+    for (; old !== null && sortKey(old) < sortKey(token); old = await next()) yield missingTokenFinding(old)
+    for (const problem of listProblems([token])) yield { kind: 'unreadable', ...problem }
     if (archived === undefined) continue
     if (old === null || old.token_id !== token.token_id) {
       const subject = token.token_id === null ? 'the metadata of the collection' : 'the token'
-      yield findingOf(token, 'new', `${subject} is not in the archive`)
+      yield tokenFinding(token, 'new', `${subject} is not in the archive`)
       continue
     }
-    yield* differences(old, token)
+    yield* findDifferences(old, token)
     old = await next()
   }
   for (; old !== null; old = await next()) yield missingTokenFinding(old)
 }
 
-const findingOf = ({ token_id, uri }: IndexToken, kind: Finding['kind'], error: string): Finding => ({
+const tokenFinding = ({ token_id, uri }: IndexToken, kind: ArchiveFinding['kind'], error: string): ArchiveFinding => ({
   kind,
   token_id,
   field: null,
@@ -44,19 +44,19 @@ const missingTokenFinding = (token: IndexToken) => {
     token.token_id === null
       ? 'the contract no longer has metadata, but the archive contains some'
       : 'the token is in the archive, but no longer has an owner'
-  return findingOf(token, 'missing', error)
+  return tokenFinding(token, 'missing', error)
 }
 
 /** Returns the sort order of a token. The metadata of the collection comes before all tokens. */
-const orderOf = ({ token_id }: IndexToken): bigint => (token_id === null ? -1n : BigInt(token_id))
+const sortKey = ({ token_id }: IndexToken): bigint => (token_id === null ? -1n : BigInt(token_id))
 
 /**
  * Yields the differences between the files of a token and the files in the archive, and the files that the archive
  * lacks. A file that can't be read now doesn't count as a difference.
  */
-function* differences(before: IndexToken, current: IndexToken): Generator<Finding> {
+function* findDifferences(before: IndexToken, current: IndexToken): Generator<ArchiveFinding> {
   const { token_id } = current
-  const fileFinding = (kind: Finding['kind'], { field, url }: IndexFile, error: string) => ({
+  const fileFinding = (kind: ArchiveFinding['kind'], { field, url }: IndexFile, error: string) => ({
     ...{ kind, token_id, field, url },
     error,
   })
@@ -64,9 +64,9 @@ function* differences(before: IndexToken, current: IndexToken): Generator<Findin
   const notArchived = (file: IndexFile) => fileFinding('not_archived', file, 'the file is missing from the archive')
   const whose = token_id === null ? 'contract' : 'token'
   if (before.uri === null && current.uri !== null)
-    yield findingOf(current, 'not_archived', `the ${whose} URI is missing from the archive`)
+    yield tokenFinding(current, 'not_archived', `the ${whose} URI is missing from the archive`)
   else if (before.uri !== current.uri)
-    yield findingOf(current, 'differs', `the ${whose} URI was ${before.uri ?? 'unreadable'}`)
+    yield tokenFinding(current, 'differs', `the ${whose} URI was ${before.uri ?? 'unreadable'}`)
   const old = new Map(before.files.map((file) => [file.field, file]))
   const isReadable = current.files[0]?.error === undefined && current.files[0]?.cid !== undefined
   // If the archive lacks the metadata, the files to which the metadata refers are unknown.

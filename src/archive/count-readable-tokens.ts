@@ -3,7 +3,7 @@ import { parseCid } from '../ipfs/cid.ts'
 import { findEntry, isComplete, isDirectory, readNode } from '../ipfs/nodes.ts'
 import type { StoredNode } from '../ipfs/unixfs.ts'
 import type { OpenArchive } from './read-archive.ts'
-import { readableUrl } from './token-uri.ts'
+import { parseReadableUrl } from './token-uri.ts'
 
 /** Number of cached nodes. The tokens of a collection share the nodes of their directories. */
 const MAX_CACHED_NODES = 16
@@ -14,11 +14,11 @@ const MAX_CACHED_NODES = 16
  */
 export async function countReadableTokens(archive: OpenArchive): Promise<{ answering: number; elsewhere: number }> {
   const blocks = { get: archive.get, has: async (cid: string) => archive.has(cid) }
-  const recent = new BoundedMap<StoredNode>(MAX_CACHED_NODES)
+  const nodeCache = new BoundedMap<StoredNode>(MAX_CACHED_NODES)
   const read = async (text: string): Promise<StoredNode | null> => {
     const cid = parseCid(text)
-    const node = recent.get(text) ?? (cid === null ? null : await readNode(archive, cid))
-    if (node !== null) recent.set(text, node)
+    const node = nodeCache.get(text) ?? (cid === null ? null : await readNode(archive, cid))
+    if (node !== null) nodeCache.set(text, node)
     return node
   }
   const isReadable = async (cid: string, path: readonly string[]): Promise<boolean> => {
@@ -32,7 +32,7 @@ export async function countReadableTokens(archive: OpenArchive): Promise<{ answe
   const counts = { answering: 0, elsewhere: 0 }
   for await (const { token_id, uri } of archive.tokens()) {
     if (token_id === null || uri === null) continue
-    const url = readableUrl(uri, '')
+    const url = parseReadableUrl(uri, '')
     if ('problem' in url || url.kind !== 'ipfs') counts.elsewhere++
     // A URI that leads to a malformed node can't be read. Malformed nodes cause many types of errors.
     else if (await isReadable(url.cid, url.path).catch(() => false)) counts.answering++

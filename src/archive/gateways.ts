@@ -3,7 +3,7 @@ import { systemCode } from '../core/errors.ts'
 import { FetchFailure } from '../files/failure.ts'
 import { createFetcher } from '../files/fetcher.ts'
 import { createPace } from '../files/pace.ts'
-import { type BlockSource, createBlockSource, NoSuchBlock } from '../ipfs/block-source.ts'
+import { type BlockSource, createBlockSource, NoSuchBlockError } from '../ipfs/block-source.ts'
 import type { TakeBlock } from '../ipfs/cid.ts'
 import type { ArchiveLimits } from './limits.ts'
 import { MAX_REDIRECTS } from './limits.ts'
@@ -41,16 +41,16 @@ export interface Gateways {
    */
   file(cid: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
   /** Returns the last failure if no gateway has responded to any request, or else null. */
-  unreachable(): FetchFailure | null
+  unreachableFailure(): FetchFailure | null
   /** Returns a failure if the last request to each gateway failed to connect, or else null. */
-  disconnected(): FetchFailure | null
+  connectionFailure(): FetchFailure | null
   close(): Promise<void>
 }
 
 /** Number of consecutive failed CAR files after which no more CAR files are requested from a gateway. */
-const CAR_ATTEMPTS = 3
+const MAX_FAILED_CAR_FILES = 3
 /** Number of rounds in which a block is requested from all gateways. */
-const ROUNDS = 3
+const MAX_ROUNDS = 3
 const BACKOFF = { firstMs: 500, maxMs: 10_000 }
 const MAX_WAIT_MS = 30_000
 
@@ -63,19 +63,19 @@ interface Gateway {
   source: BlockSource
   breaker: CircuitBreaker
   /** The number of consecutive CAR files that failed or were empty. Many gateways don't provide CAR files. */
-  withoutCar: number
+  failedCarFiles: number
   /** The failure of the last request, if the request failed to connect. */
-  disconnected: FetchFailure | null
+  connectionFailure: FetchFailure | null
 }
 
 /** Opens gateways. If a gateway doesn't have a block or returns different bytes for it, the next gateway is tried. */
 export function openGateways(options: GatewayOptions): Gateways {
   const { urls, allowPrivate, limits, userAgent, sleep } = options
-  const { timeoutMs, fileBytes } = limits
+  const { timeoutMs, maxFileBytes } = limits
   const pace = createPace()
   const gateways = urls.map((url): Gateway => {
     const source = createBlockSource({ url, allowPrivate, userAgent, pace, timeoutMs })
-    return { url, source, breaker: new CircuitBreaker(url), withoutCar: 0, disconnected: null }
+    return { url, source, breaker: new CircuitBreaker(url), failedCarFiles: 0, connectionFailure: null }
   })
   const origins = new Set(urls.map((url) => new URL(url).origin))
   const fetcher = createFetcher({
@@ -83,7 +83,7 @@ export function openGateways(options: GatewayOptions): Gateways {
     isTrusted: ({ origin }) => origins.has(origin),
     allowHtml: true,
     userAgent,
-    maxBytes: fileBytes,
+    maxBytes: maxFileBytes,
     timeoutMs,
     maxRedirects: MAX_REDIRECTS,
     pace,
@@ -92,22 +92,22 @@ export function openGateways(options: GatewayOptions): Gateways {
   /** Block requests in flight, by CID. Tokens that are read at the same time share the nodes of their directory. */
   const inFlight = new Map<string, Promise<Uint8Array>>()
 
-  let hasAnswered = false
+  let hasResponded = false
   let lastFailure: FetchFailure | null = null
-  const noteAnswer = (gateway: Gateway) => {
-    hasAnswered = true
-    gateway.disconnected = null
+  const recordResponse = (gateway: Gateway) => {
+    hasResponded = true
+    gateway.connectionFailure = null
   }
-  const noteFailure = (gateway: Gateway, failure: FetchFailure) => {
+  const recordFailure = (gateway: Gateway, failure: FetchFailure) => {
     if (failure instanceof SkippedGatewayError) return
-    gateway.disconnected = isDisconnected(failure) ? failure : null
-    if (isOfServer(failure)) lastFailure = failure
-    else noteAnswer(gateway)
+    gateway.connectionFailure = isDisconnected(failure) ? failure : null
+    if (isServerFailure(failure)) lastFailure = failure
+    else recordResponse(gateway)
   }
 
   async function fromAny<Found>(
     signal: AbortSignal,
-    ask: (gateway: Gateway) => Promise<Found>,
+    fetchFrom: (gateway: Gateway) => Promise<Found>,
     rounds: number,
   ): Promise<Found> {
     for (let round = 1; ; round++) {
@@ -115,31 +115,31 @@ export function openGateways(options: GatewayOptions): Gateways {
       for (const gateway of gateways) {
         signal.throwIfAborted()
         try {
-          const response = await gateway.breaker.watch(() => ask(gateway))
-          noteAnswer(gateway)
+          const response = await gateway.breaker.watch(() => fetchFrom(gateway))
+          recordResponse(gateway)
           return response
         } catch (error) {
           if (!(error instanceof FetchFailure)) throw error
-          noteFailure(gateway, error)
+          recordFailure(gateway, error)
           failures.push(error)
         }
       }
       const last = findRetryable(failures)
-      if (last === null || round === rounds) throw reportedError(failures)
+      if (last === null || round === rounds) throw selectFailure(failures)
       await sleep(retryWaitMs(round, last.retryAfterMs), signal)
     }
   }
 
   return {
     block(cid, signal) {
-      const asking =
+      const pendingBlock =
         inFlight.get(cid) ??
-        fromAny(signal, ({ source }) => source.block(cid, signal), ROUNDS).finally(() => inFlight.delete(cid))
-      inFlight.set(cid, asking)
-      return asking
+        fromAny(signal, ({ source }) => source.fetchBlock(cid, signal), MAX_ROUNDS).finally(() => inFlight.delete(cid))
+      inFlight.set(cid, pendingBlock)
+      return pendingBlock
     },
     async blocksOf(cid, maxBytes, take, signal) {
-      const gateway = gateways.find(({ withoutCar }) => withoutCar < CAR_ATTEMPTS)
+      const gateway = gateways.find(({ failedCarFiles }) => failedCarFiles < MAX_FAILED_CAR_FILES)
       if (gateway === undefined) return
       const { source, breaker } = gateway
       let blockCount = 0
@@ -148,18 +148,20 @@ export function openGateways(options: GatewayOptions): Gateways {
         blockCount++
       }
       try {
-        await breaker.watch(() => source.file(cid, maxBytes, takeAndCount, signal))
+        await breaker.watch(() => source.fetchFileBlocks(cid, maxBytes, takeAndCount, signal))
       } catch (error) {
         if (!(error instanceof FetchFailure)) throw error
         blockCount = 0
       }
-      gateway.withoutCar = blockCount === 0 ? gateway.withoutCar + 1 : 0
+      gateway.failedCarFiles = blockCount === 0 ? gateway.failedCarFiles + 1 : 0
     },
     file: async (cid, signal) =>
       await fromAny(signal, async ({ url }) => (await fetcher.fetchFile(`${url}/ipfs/${cid}`, signal)).content, 1),
-    unreachable: () => (hasAnswered ? null : lastFailure),
-    disconnected: () =>
-      gateways.every(({ disconnected }) => disconnected !== null) ? (gateways.at(-1)?.disconnected ?? null) : null,
+    unreachableFailure: () => (hasResponded ? null : lastFailure),
+    connectionFailure: () =>
+      gateways.every(({ connectionFailure }) => connectionFailure !== null)
+        ? (gateways.at(-1)?.connectionFailure ?? null)
+        : null,
     async close() {
       await Promise.all([...gateways.map(({ source }) => source.close()), fetcher.close()])
     },
@@ -167,17 +169,18 @@ export function openGateways(options: GatewayOptions): Gateways {
 }
 
 const findRetryable = (failures: readonly FetchFailure[]): FetchFailure | null =>
-  failures.find((failure) => !(failure instanceof NoSuchBlock) && !(failure instanceof SkippedGatewayError)) ?? null
+  failures.find((failure) => !(failure instanceof NoSuchBlockError) && !(failure instanceof SkippedGatewayError)) ??
+  null
 
 /** Returns the failure to report. Wrong bytes or a missing response are more informative than a missing block. */
-const reportedError = (failures: readonly FetchFailure[]): FetchFailure =>
-  findRetryable(failures) ?? failures.at(-1) ?? new FetchFailure('no gateway is specified', { lasting: true })
+const selectFailure = (failures: readonly FetchFailure[]): FetchFailure =>
+  findRetryable(failures) ?? failures.at(-1) ?? new FetchFailure('no gateway is specified', { isLasting: true })
 
 /**
  * Number of consecutive failures after which no more requests are sent to a server. Otherwise, each file would wait for
  * the timeout of a dead server.
  */
-const MAX_FAILURES = 24
+const MAX_CONSECUTIVE_FAILURES = 24
 
 class SkippedGatewayError extends FetchFailure {}
 
@@ -192,9 +195,9 @@ export class CircuitBreaker {
 
   /** @throws FetchFailure if the origin failed too often, or if `task` fails */
   async watch<Result>(task: () => Promise<Result>): Promise<Result> {
-    if (this.#failures >= MAX_FAILURES) {
+    if (this.#failures >= MAX_CONSECUTIVE_FAILURES) {
       throw new SkippedGatewayError(`${this.#name} was not used, because it failed ${this.#failures} times in a row`, {
-        lasting: false,
+        isLasting: false,
       })
     }
     try {
@@ -202,16 +205,23 @@ export class CircuitBreaker {
       this.#failures = 0
       return result
     } catch (error) {
-      if (error instanceof FetchFailure) this.#failures = isOfServer(error) ? this.#failures + 1 : 0
+      if (error instanceof FetchFailure) this.#failures = isServerFailure(error) ? this.#failures + 1 : 0
       throw error
     }
   }
 }
 
 /** Returns whether the server itself failed, and not only the request for one file. */
-const isOfServer = (failure: FetchFailure): boolean => !failure.lasting && !(failure instanceof NoSuchBlock)
+const isServerFailure = (failure: FetchFailure): boolean => !failure.isLasting && !(failure instanceof NoSuchBlockError)
 
-const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'])
+const CONNECTION_ERROR_CODES = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+])
 
 /**
  * Returns whether the server can't be reached. Closed connections don't count, because public gateways close
@@ -220,7 +230,7 @@ const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMED
 function isDisconnected({ cause }: FetchFailure): boolean {
   for (let failure = cause; failure instanceof Error; failure = failure.cause) {
     const all = failure instanceof AggregateError ? [failure, ...failure.errors] : [failure]
-    if (all.some((error) => NO_CONNECTION.has(systemCode(error) ?? ''))) return true
+    if (all.some((error) => CONNECTION_ERROR_CODES.has(systemCode(error) ?? ''))) return true
   }
   return false
 }

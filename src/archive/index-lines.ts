@@ -1,6 +1,6 @@
 import { parseNumberKey } from '../holders/number-key.ts'
 import { type ArchivedCollection, type ArchiveStore, COLLECTION_KEY, type DescribedFile } from './archive-store.ts'
-import { shownUrl } from './token-uri.ts'
+import { shortenUrl } from './token-uri.ts'
 
 /**
  * The format name of the index. The index is in JSON Lines: a header, the metadata of the collection, and each token.
@@ -55,7 +55,7 @@ export interface ArchiveProblem {
 }
 
 /** Yields the tokens and files that could not be read. */
-export function* problemsOf(tokens: Iterable<IndexToken>): Generator<ArchiveProblem> {
+export function* listProblems(tokens: Iterable<IndexToken>): Generator<ArchiveProblem> {
   for (const { token_id, uri, files, error } of tokens) {
     if (error !== undefined) yield { token_id, field: null, url: uri, error }
     for (const file of files)
@@ -83,22 +83,22 @@ export function indexHeader(store: ArchiveStore, archived: ArchivedCollection): 
 }
 
 /** Returns the token ID of a key, or null for the metadata of the collection. */
-export const tokenIdOf = (token: string): string | null =>
+export const toTokenId = (token: string): string | null =>
   token === COLLECTION_KEY ? null : String(parseNumberKey(token))
 
 /** Yields the metadata of the collection, if there is any, and then the tokens in the order of their IDs. */
 export function* indexTokens(store: ArchiveStore): Generator<IndexToken> {
   for (const { token, uri, problem } of store.tokens()) {
     yield {
-      token_id: tokenIdOf(token),
-      uri: uri === null ? null : shownUrl(uri),
-      files: store.filesOf(token).map(indexFile),
+      token_id: toTokenId(token),
+      uri: uri === null ? null : shortenUrl(uri),
+      files: store.filesOf(token).map(toIndexFile),
       error: problem ?? undefined,
     }
   }
 }
 
-function indexFile({ field, url, cid, size, sha256, isVerifiable, problem }: DescribedFile): IndexFile {
+function toIndexFile({ field, url, cid, size, sha256, isVerifiable, problem }: DescribedFile): IndexFile {
   if (cid === null) return { field, url, error: problem ?? 'the file was not read' }
   return {
     field,

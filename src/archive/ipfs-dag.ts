@@ -5,14 +5,14 @@ import type { BoundedMap } from '../core/bounded-map.ts'
 import { GdnError } from '../core/errors.ts'
 import { tooLargeError } from '../files/body.ts'
 import { FetchFailure } from '../files/failure.ts'
-import { NoSuchBlock, WrongBlock } from '../ipfs/block-source.ts'
-import { type ContentBlock, DAG_PB, matchesCid, parseCid } from '../ipfs/cid.ts'
+import { NoSuchBlockError, WrongBlockError } from '../ipfs/block-source.ts'
+import { type ContentBlock, DAG_PB_CODEC, matchesCid, parseCid } from '../ipfs/cid.ts'
 import { findEntry, isDirectory, readNode, streamNode } from '../ipfs/nodes.ts'
 import type { StoredNode } from '../ipfs/unixfs.ts'
-import { fileProblem, isDamaged } from '../sqlite/sqlite-error.ts'
+import { fileProblem, isDamagedError } from '../sqlite/sqlite-error.ts'
 import type { ArchiveStore } from './archive-store.ts'
 import type { Gateways } from './gateways.ts'
-import { MAX_BLOCKS, MAX_DIRECTORY_BLOCKS } from './limits.ts'
+import { MAX_DIRECTORY_BLOCKS, MAX_FILE_BLOCKS } from './limits.ts'
 
 export interface DagOptions {
   store: ArchiveStore
@@ -41,12 +41,12 @@ export interface ArchivedContent {
  * nodes repeatedly.
  */
 const MAX_VISITS = 500_000
-const READ_FACTOR = 3
-const NODE_BYTES = 16 * 2 ** 20
+const MAX_READ_RATIO = 3
+const NODE_ALLOWANCE_BYTES = 16 * 2 ** 20
 /** Maximum ratio of a CAR file's size to its content. Nodes and CIDs take less than a tenth of a CAR file. */
-const CAR_FACTOR = 1.1
+const MAX_CAR_RATIO = 1.1
 /** Minimum number of parts for which a CAR file saves requests. */
-const MIN_PARTS = 2
+const MIN_CAR_PARTS = 2
 
 /** The blocks of one file or directory, which are read from the store or else from the gateways. */
 export class StoredDag {
@@ -78,10 +78,10 @@ export class StoredDag {
     if (stored !== null) return stored
     try {
       const bytes = await gateways.block(text, signal)
-      put(text, bytes, firstVersionsIn(text, bytes))
+      put(text, bytes, findFirstVersions(text, bytes))
       return bytes
     } catch (error) {
-      const file = error instanceof NoSuchBlock || error instanceof WrongBlock ? this.#file : null
+      const file = error instanceof NoSuchBlockError || error instanceof WrongBlockError ? this.#file : null
       if (file === null) throw error
       this.#file = null
       const bytes = (await this.#importWhole(file)) ? store.block(text) : null
@@ -112,14 +112,14 @@ export class StoredDag {
     const directory = directories.get(cid.toString())
     if (directory !== undefined) return directory
     const bytes = await this.get(cid.toString())
-    const node = await orMalformed(signal, () => readNode({ get: async () => bytes }, cid))
+    const node = await withMalformedError(signal, () => readNode({ get: async () => bytes }, cid))
     if (node === null) throw permanentError('the path contains a node of an unsupported type')
     if (isDirectory(node)) directories.set(cid.toString(), node)
     return node
   }
 
   /** Sets the CID of the file that is being read. */
-  ofFile(cid: CID): void {
+  setFile(cid: CID): void {
     this.#file = cid
   }
 
@@ -130,7 +130,7 @@ export class StoredDag {
   async fetchParts(file: CID, parts: readonly { cid: CID }[]): Promise<void> {
     const { store, gateways, put, signal } = this.#options
     const [first] = parts
-    if (first === undefined || parts.length < MIN_PARTS || (await store.has(first.cid.toString()))) return
+    if (first === undefined || parts.length < MIN_CAR_PARTS || (await store.has(first.cid.toString()))) return
     const wantedCids = new Set([file.toString()])
     const take = (blockCid: CID, bytes: Uint8Array) => {
       const cid = parseCid(blockCid.toString())
@@ -138,23 +138,23 @@ export class StoredDag {
       // Parents come first, so an earlier block must refer to each further block.
       if (cid === null || !wantedCids.delete(text))
         throw permanentError('the gateway returned a block that was not requested')
-      if (!matchesCid(cid, bytes)) throw new WrongBlock(`the gateway returned bytes that do not match ${text}`)
-      for (const link of linksIn(cid, bytes)) wantedCids.add(link.toString())
-      if (wantedCids.size > MAX_BLOCKS) throw permanentError(`the file has more than ${MAX_BLOCKS} blocks`)
-      put(text, bytes, firstVersionsIn(text, bytes))
+      if (!matchesCid(cid, bytes)) throw new WrongBlockError(`the gateway returned bytes that do not match ${text}`)
+      for (const link of decodeLinks(cid, bytes)) wantedCids.add(link.toString())
+      if (wantedCids.size > MAX_FILE_BLOCKS) throw permanentError(`the file has more than ${MAX_FILE_BLOCKS} blocks`)
+      put(text, bytes, findFirstVersions(text, bytes))
     }
-    await gateways.blocksOf(file.toString(), this.maxBytes * CAR_FACTOR + NODE_BYTES, take, signal)
+    await gateways.blocksOf(file.toString(), this.maxBytes * MAX_CAR_RATIO + NODE_ALLOWANCE_BYTES, take, signal)
   }
 
   /** Returns all blocks that are reachable from a CID, each once, with parents before their children. */
-  async blocksBelow(root: CID, most = MAX_BLOCKS): Promise<{ reached: string[]; bytes: number }> {
+  async blocksBelow(root: CID, most = MAX_FILE_BLOCKS): Promise<{ reached: string[]; bytes: number }> {
     const reached: string[] = []
     let bytes = 0
     for await (const block of blocksBelow(root, (cid) => this.get(cid), most)) {
       this.#options.signal.throwIfAborted()
       reached.push(block.cid)
       bytes += block.bytes.length
-      if (bytes > this.maxBytes * CAR_FACTOR + NODE_BYTES) throw tooLargeError('it', this.maxBytes)
+      if (bytes > this.maxBytes * MAX_CAR_RATIO + NODE_ALLOWANCE_BYTES) throw tooLargeError('it', this.maxBytes)
     }
     return { reached, bytes }
   }
@@ -173,7 +173,8 @@ export class StoredDag {
         signal.throwIfAborted()
         const block = store.block(cid)
         bytes += block?.length ?? 0
-        if (++visits > MAX_VISITS || bytes > this.maxBytes * READ_FACTOR + NODE_BYTES) throw malformedFileError()
+        if (++visits > MAX_VISITS || bytes > this.maxBytes * MAX_READ_RATIO + NODE_ALLOWANCE_BYTES)
+          throw malformedFileError()
         return block
       },
     }
@@ -185,7 +186,7 @@ export class StoredDag {
  *
  * @throws FetchFailure
  */
-export async function archivedFile(
+export async function fetchArchivedFile(
   dag: StoredDag,
   root: CID,
   path: readonly string[],
@@ -198,13 +199,13 @@ export async function archivedFile(
   let cid = root
   for (const name of path) {
     const directory = await read(cid)
-    const entry = await orMalformed(dag.signal, () => findEntry(read, directory, name))
+    const entry = await withMalformedError(dag.signal, () => findEntry(read, directory, name))
     const link = entry === null ? null : parseCid(entry.toString())
     if (entry === null) throw permanentError(`the directory has no ${JSON.stringify(name)}`)
     if (link === null) throw unsupportedBlockError()
     cid = link
   }
-  dag.ofFile(cid)
+  dag.setFile(cid)
   const node = await dag.node(cid)
   if (isDirectory(node)) throw permanentError('the URL points to a directory instead of a file')
   if (node.type === 'file' && node.size > dag.maxBytes) throw tooLargeError('it', dag.maxBytes)
@@ -212,15 +213,15 @@ export async function archivedFile(
   const { reached } = await dag.blocksBelow(cid)
   const hash = createHash('sha256')
   let size = 0
-  const most = node.type === 'file' ? node.size : node.bytes.length
-  await orMalformed(dag.signal, async () => {
+  const expectedBytes = node.type === 'file' ? node.size : node.bytes.length
+  await withMalformedError(dag.signal, async () => {
     for await (const bytes of streamNode(dag.reader(), cid, node)) {
       size += bytes.length
-      if (size > most) throw malformedFileError()
+      if (size > expectedBytes) throw malformedFileError()
       hash.update(bytes)
     }
   })
-  if (size !== most) throw malformedFileError()
+  if (size !== expectedBytes) throw malformedFileError()
   if (size > dag.maxBytes) throw tooLargeError('it', dag.maxBytes)
   return { cid: cid.toString(), size, sha256: hash.digest('hex'), reached: [...new Set([...onPath, ...reached])] }
 }
@@ -230,7 +231,7 @@ export async function archivedFile(
  *
  * @throws FetchFailure
  */
-export async function archivedDirectory(dag: StoredDag, root: CID): Promise<ArchivedContent> {
+export async function fetchArchivedDirectory(dag: StoredDag, root: CID): Promise<ArchivedContent> {
   const { reached, bytes } = await dag.blocksBelow(root, MAX_DIRECTORY_BLOCKS)
   return { cid: root.toString(), size: bytes, reached }
 }
@@ -247,18 +248,18 @@ export async function* readStoredFile(store: ArchiveStore, text: string): AsyncG
 export async function* blocksBelow(
   root: CID,
   get: (cid: string) => Promise<Uint8Array>,
-  most: number,
+  maxBlocks: number,
 ): AsyncGenerator<ContentBlock> {
   const visited = new Set([root.toString()])
   const open = [root]
   for (let cid = open.pop(); cid !== undefined; cid = open.pop()) {
     const bytes = await get(cid.toString())
     yield { cid: cid.toString(), bytes }
-    for (const link of linksIn(cid, bytes).reverse()) {
+    for (const link of decodeLinks(cid, bytes).reverse()) {
       const key = link.toString()
       if (visited.has(key)) continue
       visited.add(key)
-      if (visited.size > most) throw permanentError(`the content has more than ${most} blocks`)
+      if (visited.size > maxBlocks) throw permanentError(`the content has more than ${maxBlocks} blocks`)
       open.push(link)
     }
   }
@@ -269,8 +270,8 @@ export async function* blocksBelow(
  *
  * @throws FetchFailure if the block is malformed
  */
-export function linksIn(cid: CID, bytes: Uint8Array): CID[] {
-  if (cid.code !== DAG_PB) return []
+export function decodeLinks(cid: CID, bytes: Uint8Array): CID[] {
+  if (cid.code !== DAG_PB_CODEC) return []
   return linksOf(bytes).map(({ Hash }) => {
     const link = parseCid(Hash.toString())
     if (link === null) throw unsupportedBlockError()
@@ -279,8 +280,8 @@ export function linksIn(cid: CID, bytes: Uint8Array): CID[] {
 }
 
 /** Returns the CIDs of version 0 that a block uses to refer to other blocks, converted to version 1. */
-export function firstVersionsIn(text: string, bytes: Uint8Array): string[] {
-  if (parseCid(text)?.code !== DAG_PB) return []
+export function findFirstVersions(text: string, bytes: Uint8Array): string[] {
+  if (parseCid(text)?.code !== DAG_PB_CODEC) return []
   const first = linksOf(bytes).filter(({ Hash }) => Hash.version === 0)
   return [...new Set(first.map(({ Hash }) => Hash.toV1().toString()))]
 }
@@ -294,17 +295,17 @@ function linksOf(bytes: Uint8Array) {
 }
 
 /** Converts the many types of errors for malformed nodes to one error. */
-async function orMalformed<Result>(signal: AbortSignal, task: () => Promise<Result>): Promise<Result> {
+async function withMalformedError<Result>(signal: AbortSignal, task: () => Promise<Result>): Promise<Result> {
   try {
     return await task()
   } catch (error) {
     const isDecoding = !(error instanceof GdnError) || error.code === 'unexpected'
-    if (signal.aborted || !isDecoding || isDamaged(error) || fileProblem(error) !== null) throw error
+    if (signal.aborted || !isDecoding || isDamagedError(error) || fileProblem(error) !== null) throw error
     throw malformedFileError()
   }
 }
 
-const permanentError = (message: string) => new FetchFailure(message, { lasting: true })
+const permanentError = (message: string) => new FetchFailure(message, { isLasting: true })
 const malformedFileError = () => permanentError('the file is malformed')
 const unsupportedBlockError = () =>
   permanentError('a block has an unsupported type: gdn reads only raw and dag-pb blocks with sha2-256 hashes')

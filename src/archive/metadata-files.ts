@@ -1,5 +1,5 @@
 import { isObject } from '../core/json.ts'
-import { MAX_FILES } from './limits.ts'
+import { MAX_FILES_PER_TOKEN } from './limits.ts'
 
 /** A file to which metadata refers. */
 export interface NamedUrl {
@@ -14,13 +14,13 @@ export interface NamedUrl {
  */
 const FILE_KEY =
   /^(?:image|image_?ur[il]|image_?original_?ur[il]|animation_?ur[il]|video_?ur[il]|audio_?ur[il]|model_?ur[il]|thumbnail(?:_?ur[il])?|display_?uri|artifact_?uri|media(?:_?ur[il])?|uri|src|[a-z]+_image)$/i
-const CONTENT = /^(?:ipfs|ar):\/\//i
-const URL_FORM = /^(?:[a-z][a-z0-9+.-]*:\/\/|data:)/i
+const CONTENT_URL = /^(?:ipfs|ar):\/\//i
+const ANY_URL = /^(?:[a-z][a-z0-9+.-]*:\/\/|data:)/i
 /** Keys whose value is always a file. A value that isn't a URL is reported. */
-const ALWAYS_FILE = /^(?:image|image_url|animation_url)$/
+const ALWAYS_FILE_FIELD = /^(?:image|image_url|animation_url)$/
 /** Maximum number of values to examine. */
 const MAX_VALUES = 100_000
-const MAX_FIELD = 200
+const MAX_FIELD_LENGTH = 200
 
 /**
  * Returns the files to which metadata refers, in order and each URL once. These are all ipfs and ar URLs, and other
@@ -28,42 +28,42 @@ const MAX_FIELD = 200
  *
  * @returns `isCut` is true if there are or may be more files than were returned
  */
-export function filesIn(metadata: unknown): { files: NamedUrl[]; isCut: boolean } {
+export function findFiles(metadata: unknown): { files: NamedUrl[]; isCut: boolean } {
   const files = new Map<string, NamedUrl>()
-  const open: { field: string; key: string; value: unknown }[] = [{ field: '', key: '', value: metadata }]
+  const stack: { field: string; key: string; value: unknown }[] = [{ field: '', key: '', value: metadata }]
   let valueCount = 0
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
     const { field, key, value } = next
     if (++valueCount > MAX_VALUES) return { files: [...files.values()], isCut: true }
     if (typeof value === 'string') {
       const url = value.trim()
-      if (!isFile(field, key, url) || files.has(url)) continue
-      if (files.size === MAX_FILES) return { files: [...files.values()], isCut: true }
+      if (!isFileUrl(field, key, url) || files.has(url)) continue
+      if (files.size === MAX_FILES_PER_TOKEN) return { files: [...files.values()], isCut: true }
       files.set(url, { field, url })
     } else if (isObject(value)) {
-      // `open` is a stack, so add the children in reverse to return files in the order of the metadata.
+      // `stack` is a stack, so add the children in reverse to return files in the order of the metadata.
       const children = Array.isArray(value)
         ? value
             .slice(0, MAX_VALUES)
             .map((child, at) => ({ field: truncatePlace(`${field}[${at}]`), key, value: child as unknown }))
         : Object.entries(value)
             .slice(0, MAX_VALUES)
-            .map(([name, child]) => ({ field: join(field, name), key: name, value: child }))
-      for (const child of children.reverse()) open.push(child)
+            .map(([name, child]) => ({ field: joinField(field, name), key: name, value: child }))
+      for (const child of children.reverse()) stack.push(child)
     }
   }
   return { files: [...files.values()], isCut: false }
 }
 
-function isFile(field: string, key: string, url: string): boolean {
+function isFileUrl(field: string, key: string, url: string): boolean {
   // The text of an SVG image is part of the metadata, not a file.
   if (url === '' || url.startsWith('<')) return false
-  if (CONTENT.test(url) || ALWAYS_FILE.test(field)) return true
-  return FILE_KEY.test(key) && URL_FORM.test(url)
+  if (CONTENT_URL.test(url) || ALWAYS_FILE_FIELD.test(field)) return true
+  return FILE_KEY.test(key) && ANY_URL.test(url)
 }
 
-const join = (field: string, name: string): string =>
-  truncatePlace(`${field === '' ? '' : `${field}.`}${name.slice(0, MAX_FIELD)}`)
+const joinField = (field: string, name: string): string =>
+  truncatePlace(`${field === '' ? '' : `${field}.`}${name.slice(0, MAX_FIELD_LENGTH)}`)
 
 /** Truncates a place at each level, because metadata may be nested 100,000 levels deep. */
-const truncatePlace = (text: string): string => text.slice(0, MAX_FIELD)
+const truncatePlace = (text: string): string => text.slice(0, MAX_FIELD_LENGTH)

@@ -1,6 +1,6 @@
 import { cidText, parseCid } from '../ipfs/cid.ts'
 import { isComplete, readNode } from '../ipfs/nodes.ts'
-import { type ArchiveProblem, type IndexFile, type IndexToken, problemsOf } from './index-lines.ts'
+import { type ArchiveProblem, type IndexFile, type IndexToken, listProblems } from './index-lines.ts'
 import type { OpenArchive } from './read-archive.ts'
 
 /** Maximum number of missing files to return for printing. */
@@ -11,7 +11,7 @@ export async function findMissingFiles(archive: OpenArchive): Promise<{ all: num
   const first: ArchiveProblem[] = []
   let all = 0
   for await (const token of tokensWithMissing(archive)) {
-    for (const problem of problemsOf([token])) {
+    for (const problem of listProblems([token])) {
       all++
       if (first.length < MAX_PROBLEMS) first.push(problem)
     }
@@ -21,11 +21,11 @@ export async function findMissingFiles(archive: OpenArchive): Promise<{ all: num
 
 /** Yields the tokens of the index. Adds an error to each file that the archive doesn't have. */
 export async function* tokensWithMissing(archive: OpenArchive): AsyncGenerator<IndexToken> {
-  for await (const token of archive.tokens()) yield await withoutBlocks(archive, token)
+  for await (const token of archive.tokens()) yield await markMissingFiles(archive, token)
 }
 
 /** Adds an error to each file for which the archive lacks a block, even if the index contains no error for the file. */
-async function withoutBlocks(archive: OpenArchive, token: IndexToken): Promise<IndexToken> {
+async function markMissingFiles(archive: OpenArchive, token: IndexToken): Promise<IndexToken> {
   const blocks = { get: archive.get, has: async (cid: string) => archive.has(cid) }
   const isStored = async (text: string | undefined) => {
     const cid = text === undefined ? null : parseCid(text)

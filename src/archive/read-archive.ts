@@ -6,7 +6,7 @@ import { isRecord, parseJson } from '../core/json.ts'
 import { cidText, MAX_BLOCK_BYTES, matchesCid, parseCid } from '../ipfs/cid.ts'
 import { isDirectory, readNode, streamNode } from '../ipfs/nodes.ts'
 import { INDEX_FORMAT, INDEX_VERSION, type IndexHeader, type IndexToken } from './index-lines.ts'
-import { blockFinder } from './intact-blocks.ts'
+import { createBlockFinder } from './intact-blocks.ts'
 
 export interface ArchivedBlock {
   /** The CID in version 1. */
@@ -17,9 +17,9 @@ export interface ArchivedBlock {
 /** The intact blocks of an archive. */
 export interface ArchivedBlocks {
   path: string
-  blocks: number
+  blockCount: number
   /** The size of the archive file in bytes. */
-  bytes: number
+  fileBytes: number
   has(cid: string): boolean
   /** Returns the bytes of a block, or null if the archive doesn't contain it. */
   get(cid: string): Promise<Uint8Array | null>
@@ -47,7 +47,7 @@ const HEADER_BYTES = 59
 const MAX_HEADER_BYTES = 1024
 const MAX_HEAD_BYTES = 128
 /** Maximum length of a line of the index. */
-const MAX_LINE = 4 * 2 ** 20
+const MAX_LINE_BYTES = 4 * 2 ** 20
 const NEWLINE = 10
 
 export interface OpenArchiveOptions {
@@ -67,10 +67,10 @@ export async function openArchive(path: string, options: OpenArchiveOptions): Pr
     const refuse = (error: GdnError) => {
       throw error
     }
-    return await withIndex(await readBlocks(path, file, start, { ...options, onDamage: refuse }), root)
+    return await addIndex(await readBlocks(path, file, start, { ...options, onDamage: refuse }), root)
   } catch (error) {
     await file.close()
-    throw error instanceof GdnError && error.code === 'invalid_input' ? error.with({ hint: DAMAGED }) : error
+    throw error instanceof GdnError && error.code === 'invalid_input' ? error.with({ hint: DAMAGED_HINT }) : error
   }
 }
 
@@ -82,7 +82,7 @@ export async function openArchive(path: string, options: OpenArchiveOptions): Pr
  * damaged
  * @throws GdnError `invalid_input` if the file has no intact block
  */
-export async function openDamaged(
+export async function openDamagedArchive(
   path: string,
   options: OpenArchiveOptions & { onDamage: (error: GdnError) => void },
 ): Promise<ArchivedBlocks & { index: OpenArchive | null }> {
@@ -95,9 +95,9 @@ export async function openDamaged(
   try {
     const head = await readRoot(path, file).catch(note)
     const blocks = await readBlocks(path, file, head?.start ?? 0, options)
-    if (blocks.blocks === 0) throw invalidArchiveError(path, 0, 'the file has no intact blocks')
-    const index = head === null ? null : await withWholeIndex(blocks, head.root).catch(note)
-    return { ...blocks, index: index ?? (await firstIndex(blocks, file)) }
+    if (blocks.blockCount === 0) throw invalidArchiveError(path, 0, 'the file has no intact blocks')
+    const index = head === null ? null : await addWholeIndex(blocks, head.root).catch(note)
+    return { ...blocks, index: index ?? (await findFirstIndex(blocks, file)) }
   } catch (error) {
     await file.close()
     throw error
@@ -123,7 +123,7 @@ async function readBlocks(
     const bytes = await readBytes(file, place.offset, place.length)
     return matchesCid(cid, bytes) ? section : invalidArchiveError(path, offset, `block ${cid} does not match its CID`)
   }
-  const next = blockFinder(file, size, async (offset) => !((await readIntactBlock(offset)) instanceof GdnError))
+  const next = createBlockFinder(file, size, async (offset) => !((await readIntactBlock(offset)) instanceof GdnError))
   for (let offset = start; offset < size; ) {
     const section = await readIntactBlock(offset)
     if (section instanceof GdnError) {
@@ -138,17 +138,17 @@ async function readBlocks(
     }
     onBlock?.(offset, size)
   }
-  return archiveOf(path, file, places, size)
+  return createArchive(path, file, places, size)
 }
 
-async function withIndex(blocks: ArchivedBlocks, root: CID): Promise<OpenArchive> {
-  const header = await headerOf(blocks.path, blocks, root)
-  return { ...blocks, header, tokens: () => tokensOf(blocks.path, blocks, root) }
+async function addIndex(blocks: ArchivedBlocks, root: CID): Promise<OpenArchive> {
+  const header = await readIndexHeader(blocks.path, blocks, root)
+  return { ...blocks, header, tokens: () => readIndexTokens(blocks.path, blocks, root) }
 }
 
 /** @throws GdnError `invalid_input` if a part of the index is missing */
-async function withWholeIndex(blocks: ArchivedBlocks, root: CID): Promise<OpenArchive> {
-  const archive = await withIndex(blocks, root)
+async function addWholeIndex(blocks: ArchivedBlocks, root: CID): Promise<OpenArchive> {
+  const archive = await addIndex(blocks, root)
   for await (const _token of archive.tokens());
   return archive
 }
@@ -157,10 +157,10 @@ async function withWholeIndex(blocks: ArchivedBlocks, root: CID): Promise<OpenAr
  * Returns the archive if its index begins in the block after the header. This is a fallback if the header doesn't lead
  * to the index.
  */
-async function firstIndex(blocks: ArchivedBlocks, file: FileHandle): Promise<OpenArchive | null> {
-  const section = await readSection(blocks.path, file, HEADER_BYTES, blocks.bytes)
+async function findFirstIndex(blocks: ArchivedBlocks, file: FileHandle): Promise<OpenArchive | null> {
+  const section = await readSection(blocks.path, file, HEADER_BYTES, blocks.fileBytes)
   if (section instanceof GdnError) return null
-  return await withWholeIndex(blocks, section.cid).catch((error: unknown) => {
+  return await addWholeIndex(blocks, section.cid).catch((error: unknown) => {
     if (error instanceof GdnError && error.code === 'invalid_input') return null
     throw error
   })
@@ -186,7 +186,7 @@ const invalidArchiveError = (file: string, offset: number, problem: string) =>
     hint: 'The file is damaged, or is not an archive. Use another copy, or archive the collection again to another file.',
   })
 
-const DAMAGED =
+const DAMAGED_HINT =
   'The file is damaged, or is not an archive. Use another copy, or archive the collection again to another file. `gdn collection restore --intact` restores the intact blocks of a damaged archive.'
 
 const noIndexError = (path: string) =>
@@ -225,11 +225,11 @@ async function readSection(path: string, file: FileHandle, offset: number, size:
   return { cid, place }
 }
 
-function archiveOf(
+function createArchive(
   path: string,
   file: FileHandle,
   places: ReadonlyMap<string, BlockRange>,
-  bytes: number,
+  fileBytes: number,
 ): ArchivedBlocks {
   const get = async (text: string) => {
     const place = places.get(text)
@@ -237,8 +237,8 @@ function archiveOf(
   }
   return {
     path,
-    blocks: places.size,
-    bytes,
+    blockCount: places.size,
+    fileBytes,
     cids: () => places.keys(),
     has: (cid) => places.has(cid),
     get,
@@ -252,7 +252,7 @@ function archiveOf(
   }
 }
 
-async function headerOf(path: string, archive: ArchivedBlocks, root: CID): Promise<IndexHeader> {
+async function readIndexHeader(path: string, archive: ArchivedBlocks, root: CID): Promise<IndexHeader> {
   for await (const line of readIndexLines(path, archive, root)) {
     if (isHeader(line)) return line
     if (isRecord(line) && line.format === INDEX_FORMAT && line.version === INDEX_VERSION) {
@@ -270,7 +270,7 @@ async function headerOf(path: string, archive: ArchivedBlocks, root: CID): Promi
   throw noIndexError(path)
 }
 
-async function* tokensOf(path: string, archive: ArchivedBlocks, root: CID): AsyncGenerator<IndexToken> {
+async function* readIndexTokens(path: string, archive: ArchivedBlocks, root: CID): AsyncGenerator<IndexToken> {
   let isFirst = true
   for await (const line of readIndexLines(path, archive, root)) {
     if (!isFirst) {
@@ -281,12 +281,12 @@ async function* tokensOf(path: string, archive: ArchivedBlocks, root: CID): Asyn
   }
 }
 
-const CONTRACT = /^0x[0-9a-f]{40}$/
+const CONTRACT_PATTERN = /^0x[0-9a-f]{40}$/
 /** Matches a token ID. 2²⁵⁶ has 78 digits. */
-const TOKEN_ID = /^\d{1,78}$/
+const TOKEN_ID_PATTERN = /^\d{1,78}$/
 
 const matches = (value: unknown, pattern: RegExp): boolean => typeof value === 'string' && pattern.test(value)
-const isText = (value: unknown): boolean => value === undefined || typeof value === 'string'
+const isOptionalText = (value: unknown): boolean => value === undefined || typeof value === 'string'
 
 /** Returns whether a line is a header. Checks only the fields that gdn uses. */
 const isHeader = (line: unknown): line is IndexHeader =>
@@ -294,20 +294,20 @@ const isHeader = (line: unknown): line is IndexHeader =>
   line.format === INDEX_FORMAT &&
   // Version 1 differs only in lacking the metadata of the collection.
   (line.version === 1 || line.version === INDEX_VERSION) &&
-  matches(line.contract, CONTRACT) &&
+  matches(line.contract, CONTRACT_PATTERN) &&
   typeof line.blockchain === 'string' &&
   Number.isSafeInteger(line.tokens) &&
   typeof line.whole_directory === 'boolean'
 
 function isToken(line: unknown): line is IndexToken {
   if (!isRecord(line) || !Array.isArray(line.files)) return false
-  if (line.token_id !== null && !matches(line.token_id, TOKEN_ID)) return false
-  if (!isText(line.error) || (line.uri !== null && typeof line.uri !== 'string')) return false
+  if (line.token_id !== null && !matches(line.token_id, TOKEN_ID_PATTERN)) return false
+  if (!isOptionalText(line.error) || (line.uri !== null && typeof line.uri !== 'string')) return false
   return line.files.every(
     (file: unknown) =>
       isRecord(file) &&
       ['field', 'url'].every((name) => typeof file[name] === 'string') &&
-      ['cid', 'sha256', 'error', 'verification'].every((name) => isText(file[name])),
+      ['cid', 'sha256', 'error', 'verification'].every((name) => isOptionalText(file[name])),
   )
 }
 
@@ -325,7 +325,7 @@ async function* readIndexLines(path: string, archive: ArchivedBlocks, root: CID)
     }
     parts.push(bytes.subarray(from))
     length += bytes.length - from
-    if (length > MAX_LINE) throw invalidArchiveError(path, 0, 'a line of the index is too long')
+    if (length > MAX_LINE_BYTES) throw invalidArchiveError(path, 0, 'a line of the index is too long')
   }
 }
 
@@ -338,7 +338,7 @@ async function* readIndexContent(path: string, archive: ArchivedBlocks, root: CI
   let reads = 0
   const get = async (cid: string) => {
     // No two parts of a valid index are equal, but a small malicious file could repeat its parts endlessly.
-    if (++reads > archive.blocks) throw invalidArchiveError(path, 0, 'the index contains a block more than once')
+    if (++reads > archive.blockCount) throw invalidArchiveError(path, 0, 'the index contains a block more than once')
     const bytes = await archive.get(cid)
     if (bytes === null) throw invalidArchiveError(path, 0, `block ${cid} of the index is missing`)
     return bytes

@@ -1,13 +1,13 @@
 import { isRecord, parseJson } from '../core/json.ts'
 import { parseNumberKey } from '../holders/number-key.ts'
 import { type ArchiveStore, COLLECTION_KEY, type ListedToken, type TokenFile } from './archive-store.ts'
-import { type ArchiveProblem, tokenIdOf } from './index-lines.ts'
+import { type ArchiveProblem, toTokenId } from './index-lines.ts'
 import { readStoredFile } from './ipfs-dag.ts'
-import { type ArchiveLimits, MAX_FILES, MAX_METADATA_BYTES } from './limits.ts'
-import { filesIn, type NamedUrl } from './metadata-files.ts'
+import { type ArchiveLimits, MAX_FILES_PER_TOKEN, MAX_METADATA_BYTES } from './limits.ts'
+import { findFiles, type NamedUrl } from './metadata-files.ts'
 import { directoryKey, type SourceReader } from './read-source.ts'
 import { keepPrevious } from './seed-store.ts'
-import { readableUrl, shownUrl, withId } from './token-uri.ts'
+import { parseReadableUrl, shortenUrl, substituteId } from './token-uri.ts'
 
 export interface ReadTokensOptions {
   store: ArchiveStore
@@ -39,7 +39,7 @@ export async function readTokens(options: ReadTokensOptions): Promise<void> {
       if (failed) return
       signal.throwIfAborted()
       try {
-        store.finishToken(token.token, await filesOf(token, options))
+        store.finishToken(token.token, await readTokenFiles(token, options))
       } catch (error) {
         failed = true
         throw error
@@ -53,17 +53,17 @@ export async function readTokens(options: ReadTokensOptions): Promise<void> {
   for (const end of ended) if (end.status === 'rejected') throw end.reason
 }
 
-async function filesOf({ token, uri, minted }: ListedToken, options: ReadTokensOptions): Promise<TokenFile[]> {
-  const files = uri === null ? [] : await filesAt(token, uri, { prefix: '', from: 0 }, options)
+async function readTokenFiles({ token, uri, minted }: ListedToken, options: ReadTokensOptions): Promise<TokenFile[]> {
+  const files = uri === null ? [] : await readFilesAt(token, uri, { prefix: '', from: 0 }, options)
   if (!minted) return files
-  return [...files, ...(await filesAt(token, minted, { prefix: 'minted ', from: files.length }, options))]
+  return [...files, ...(await readFilesAt(token, minted, { prefix: 'minted ', from: files.length }, options))]
 }
 
 /**
  * Reads metadata and the files to which it refers. `prefix` is prepended to the field names, and `from` is the number
  * of the first file.
  */
-async function filesAt(
+async function readFilesAt(
   token: string,
   uri: string,
   { prefix, from }: { prefix: string; from: number },
@@ -79,20 +79,20 @@ async function filesAt(
   const [{ source } = { source: null }] = metadata
   const content = source === null ? null : store.source(source)
   if (content === null || 'problem' in content) return files
-  const value = parseJson(Buffer.concat(await collect(readStoredFile(store, content.cid))))
+  const value = parseJson(Buffer.concat(await collectChunks(readStoredFile(store, content.cid))))
   if (!isRecord(value)) {
     const problem = value === undefined ? 'the metadata is not JSON' : 'the metadata is not a JSON object'
     return files.map((file) => (file.number === from ? { ...file, problem } : file))
   }
-  const { files: named, isCut } = filesIn(value)
+  const { files: named, isCut } = findFiles(value)
   for (const { field, url } of named) {
-    const whole = standard === 'erc1155' && token !== COLLECTION_KEY ? withId(url, parseNumberKey(token)) : url
+    const whole = standard === 'erc1155' && token !== COLLECTION_KEY ? substituteId(url, parseNumberKey(token)) : url
     const next = { field: `${prefix}${field}`, url: whole }
     files.push(...(await readFile(next, from + files.length, { ...options, token, isMetadata: false })))
   }
   if (isCut) {
-    const problem = `the metadata refers to more than ${MAX_FILES} files, or has too many values: the remaining files were not read`
-    files.push({ number: from + files.length, field: `${prefix}metadata`, url: shownUrl(uri), source: null, problem })
+    const problem = `the metadata refers to more than ${MAX_FILES_PER_TOKEN} files, or has too many values: the remaining files were not read`
+    files.push({ number: from + files.length, field: `${prefix}metadata`, url: shortenUrl(uri), source: null, problem })
   }
   return files
 }
@@ -105,15 +105,15 @@ async function readFile(
   number: number,
   { store, reader, limits, arweave, wholeDirectory, keepsFiles, signal, onKept, token, isMetadata }: ReadFileOptions,
 ): Promise<TokenFile[]> {
-  const readable = readableUrl(url, arweave)
-  const urlText = shownUrl(url)
+  const readable = parseReadableUrl(url, arweave)
+  const urlText = shortenUrl(url)
   if ('problem' in readable) return [{ number, field, url: urlText, source: null, problem: readable.problem }]
-  const maxBytes = isMetadata ? Math.min(MAX_METADATA_BYTES, limits.fileBytes) : limits.fileBytes
+  const maxBytes = isMetadata ? Math.min(MAX_METADATA_BYTES, limits.maxFileBytes) : limits.maxFileBytes
   const allowHtml = !isMetadata && !/image/i.test(field)
-  const content = await reader.read(readable, { maxBytes, allowHtml, keeps: isMetadata || keepsFiles })
+  const content = await reader.read(readable, { maxBytes, allowHtml, keepsContent: isMetadata || keepsFiles })
   if ('problem' in content && onKept !== undefined && readable.kind === 'web') {
     const isKept = await keepPrevious(store, readable.key, { maxBytes, signal })
-    if (isKept) onKept({ token_id: tokenIdOf(token), field, url: urlText, error: content.problem })
+    if (isKept) onKept({ token_id: toTokenId(token), field, url: urlText, error: content.problem })
   }
   const file = { number, field, url: urlText, source: readable.key, problem: null }
   if (!wholeDirectory || readable.kind !== 'ipfs' || readable.path.length === 0) return [file]
@@ -122,7 +122,7 @@ async function readFile(
   return [file, { number: number + 1, field: 'directory', url: `ipfs://${readable.cid}`, source, problem: null }]
 }
 
-async function collect(content: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
+async function collectChunks(content: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
   const parts: Uint8Array[] = []
   for await (const part of content) parts.push(part)
   return parts

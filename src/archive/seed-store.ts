@@ -3,9 +3,9 @@ import { FetchFailure } from '../files/failure.ts'
 import { parseCid } from '../ipfs/cid.ts'
 import type { StoredNode } from '../ipfs/unixfs.ts'
 import type { ArchiveStore } from './archive-store.ts'
-import { archivedFile, firstVersionsIn, StoredDag } from './ipfs-dag.ts'
+import { fetchArchivedFile, findFirstVersions, StoredDag } from './ipfs-dag.ts'
 import type { OpenArchive } from './read-archive.ts'
-import { readableUrl } from './token-uri.ts'
+import { parseReadableUrl } from './token-uri.ts'
 
 /**
  * Adds an existing archive to the store of the archive that replaces it. Adds the blocks, which were checked against
@@ -16,15 +16,15 @@ import { readableUrl } from './token-uri.ts'
 export async function seedStore(store: ArchiveStore, archive: OpenArchive, signal: AbortSignal): Promise<number> {
   for await (const { cid, bytes } of archive.all()) {
     signal.throwIfAborted()
-    store.putBlock({ cid: cid.toString(), bytes }, firstVersionsIn(cid.toString(), bytes))
+    store.putBlock({ cid: cid.toString(), bytes }, findFirstVersions(cid.toString(), bytes))
   }
   let files = 0
   for await (const token of archive.tokens()) {
     for (const { url, cid } of token.files) {
       if (cid === undefined) continue
       files++
-      const readable = readableUrl(url, '')
-      if ('kind' in readable && readable.kind !== 'data') store.addPrevious(readable.key, cid)
+      const readable = parseReadableUrl(url, '')
+      if ('kind' in readable && readable.kind !== 'data') store.addPreviousCid(readable.key, cid)
     }
   }
   return files
@@ -40,10 +40,10 @@ export async function keepPrevious(
   key: string,
   { maxBytes, signal }: { maxBytes: number; signal: AbortSignal },
 ): Promise<boolean> {
-  const root = parseCid(store.previous(key) ?? '')
+  const root = parseCid(store.findPreviousCid(key) ?? '')
   if (root === null) return false
   const absent = async () => {
-    throw new FetchFailure('the file is missing from the existing archive', { lasting: true })
+    throw new FetchFailure('the file is missing from the existing archive', { isLasting: true })
   }
   const gateways = { block: absent, blocksOf: async () => undefined, file: absent }
   const source = {
@@ -56,7 +56,7 @@ export async function keepPrevious(
     maxBytes,
   }
   try {
-    const { reached, ...facts } = await archivedFile(new StoredDag(source), root, [])
+    const { reached, ...facts } = await fetchArchivedFile(new StoredDag(source), root, [])
     store.finishSource({ key, ...facts, isVerifiable: false }, reached)
     return true
   } catch (error) {

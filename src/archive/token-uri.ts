@@ -12,23 +12,24 @@ export type ReadableUrl =
   | { kind: 'data'; key: string; url: string }
 
 /** Maximum length of a URL that isn't a data URL. */
-const MAX_URL = 8192
-const TRANSACTION = /^[\w-]{43}$/
+const MAX_URL_LENGTH = 8192
+const TRANSACTION_ID = /^[\w-]{43}$/
 
 /** Replaces `{id}` in an ERC-1155 URI with the ID as 64 lower-case hex digits. */
-export const withId = (uri: string, id: bigint): string => uri.replaceAll('{id}', id.toString(16).padStart(64, '0'))
+export const substituteId = (uri: string, id: bigint): string =>
+  uri.replaceAll('{id}', id.toString(16).padStart(64, '0'))
 
 /**
  * Parses a URL. Returns the reason if the URL can't be read.
  *
  * @param arweave base URL of an Arweave gateway, without a trailing slash
  */
-export function readableUrl(url: string, arweave: string): ReadableUrl | { problem: string } {
+export function parseReadableUrl(url: string, arweave: string): ReadableUrl | { problem: string } {
   if (/^data:/i.test(url)) {
     return { kind: 'data', key: `data:${sha256Hex(url)}`, url }
   }
   if (url === '') return { problem: 'the URL is empty' }
-  if (url.length > MAX_URL) return { problem: `the URL is longer than ${MAX_URL} characters` }
+  if (url.length > MAX_URL_LENGTH) return { problem: `the URL is longer than ${MAX_URL_LENGTH} characters` }
   if (isIpfsUrl(url)) {
     // Older collections have URLs such as ipfs://ipfs/<CID>.
     const { cid, path } = ipfsPathParts(ipfsPlace(url).replace(/^ipfs\//, ''))
@@ -36,7 +37,7 @@ export function readableUrl(url: string, arweave: string): ReadableUrl | { probl
   }
   if (/^ar:\/\//i.test(url)) {
     const [id = '', ...path] = url.slice('ar://'.length).split('/')
-    if (!TRANSACTION.test(id))
+    if (!TRANSACTION_ID.test(id))
       return { problem: 'the URL is not an ar URL: ar:// must be followed by a transaction ID' }
     return { kind: 'web', key: `ar://${[id, ...path].join('/')}`, url: [arweave, id, ...path].join('/') }
   }
@@ -49,14 +50,14 @@ export function readableUrl(url: string, arweave: string): ReadableUrl | { probl
  * Returns a URL for an index or a message. Data URLs are shortened, because they can be megabytes long and their
  * content is archived anyway.
  */
-export const shownUrl = (url: string): string => {
-  if (!/^data:/i.test(url)) return url.length > MAX_URL ? `${url.slice(0, 200)}…` : url
+export const shortenUrl = (url: string): string => {
+  if (!/^data:/i.test(url)) return url.length > MAX_URL_LENGTH ? `${url.slice(0, 200)}…` : url
   const comma = url.indexOf(',')
   return `${url.slice(0, Math.min(comma < 0 ? url.length : comma + 1, 100))}(${url.length} characters)`
 }
 
 /** Returns the bytes of a data URL, or null if the text isn't a valid data URL. */
-export function bytesOfDataUrl(url: string): Uint8Array | null {
+export function decodeDataUrl(url: string): Uint8Array | null {
   const comma = url.indexOf(',')
   if (comma < 0) return null
   const isBase64 = /;\s*base64\s*$/i.test(url.slice(0, comma))

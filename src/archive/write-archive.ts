@@ -37,13 +37,13 @@ export async function writeArchive(
       async (blockCid) => storedBlock(store, blockCid),
       Number.POSITIVE_INFINITY,
     ))
-      await car.put(cidOf(store, cid), bytes)
-    for (const cid of reachedBlocks(store)) {
+      await car.put(toReferencedCid(store, cid), bytes)
+    for (const cid of findReachedCids(store)) {
       signal.throwIfAborted()
-      await car.put(cidOf(store, cid), storedBlock(store, cid))
+      await car.put(toReferencedCid(store, cid), storedBlock(store, cid))
     }
     await car.flush()
-    written = { blocks: car.blocks, bytes: car.bytes }
+    written = { blocks: car.blockCount, bytes: car.byteCount }
   })
   return { ...header, ...written, root: root.toString() }
 }
@@ -60,7 +60,7 @@ async function importIndex(store: ArchiveStore, header: IndexHeader): Promise<CI
 }
 
 /** Yields the CIDs of all blocks that tokens need, each once. */
-function* reachedBlocks(store: ArchiveStore): Generator<string> {
+function* findReachedCids(store: ArchiveStore): Generator<string> {
   store.run('CREATE TEMP TABLE IF NOT EXISTS written (name TEXT PRIMARY KEY) WITHOUT ROWID')
   store.run('DELETE FROM written')
   const isNew = (name: string) => {
@@ -71,7 +71,7 @@ function* reachedBlocks(store: ArchiveStore): Generator<string> {
   for (const { token } of store.tokens()) {
     for (const { source } of store.filesOf(token)) {
       if (source === null || !isNew(`source ${source}`)) continue
-      for (const cid of store.reachedFrom(source)) if (isNew(cid)) yield cid
+      for (const cid of store.blockCidsOf(source)) if (isNew(cid)) yield cid
     }
   }
 }
@@ -85,7 +85,7 @@ function storedBlock(store: ArchiveStore, cid: string): Uint8Array {
 }
 
 /** Returns a CID in the version that tokens or other blocks use to refer to it. */
-function cidOf(store: ArchiveStore, text: string): CID {
+function toReferencedCid(store: ArchiveStore, text: string): CID {
   const cid = parseCid(text)
   if (cid === null) throw new GdnError('unexpected', `${text} is not a valid CID for an archive`)
   return store.isFirstVersion(text) ? cid.toV0() : cid
@@ -96,8 +96,8 @@ class CarFile {
   readonly #file: FileHandle
   #parts: Uint8Array[]
   #size: number
-  blocks = 0
-  bytes = 0
+  blockCount = 0
+  byteCount = 0
 
   constructor(file: FileHandle, root: CID) {
     const options = { roots: [root] }
@@ -105,7 +105,7 @@ class CarFile {
     this.#file = file
     this.#parts = [header]
     this.#size = header.length
-    this.bytes = header.length
+    this.byteCount = header.length
   }
 
   async put(cid: CID, bytes: Uint8Array): Promise<void> {
@@ -113,8 +113,8 @@ class CarFile {
     const size = parts.reduce((sum, part) => sum + part.length, 0)
     this.#parts.push(...parts)
     this.#size += size
-    this.bytes += size
-    this.blocks++
+    this.byteCount += size
+    this.blockCount++
     if (this.#size >= BUFFER_BYTES) await this.flush()
   }
 

@@ -6,23 +6,23 @@ import { type ErrorCode, GdnError } from '../core/errors.ts'
 import { quoted } from '../core/quoted.ts'
 import { issuesError } from '../manifest/manifest-error.ts'
 import type { ManifestIssue } from '../manifest/row.ts'
-import { forbiddenSubject } from './contradiction.ts'
+import { findForbiddenSubject } from './contradiction.ts'
 import { References } from './references.ts'
 import {
   type ArtFile,
   artSchema,
-  checkTypes,
+  checkTraitValues,
+  formatAttributeValue,
   isAttributeValue,
   type LayerEntry,
-  shareOf,
-  textOfValue,
+  parseShare,
 } from './schema.ts'
 import type { Art, ArtLayer, ArtRule, ArtTrait, Frequency, OneOfOne } from './types.ts'
 
 type Path = (string | number)[]
 
 /** The hint of an error in `art.yaml`. */
-const HINT = 'docs/art.md describes the fields of art.yaml, and `gdn schema art` prints their schema.'
+const ART_FILE_HINT = 'docs/art.md describes the fields of art.yaml, and `gdn schema art` prints their schema.'
 
 /**
  * Parses the text of an `art.yaml`.
@@ -41,14 +41,14 @@ export function parseArt(text: string, file: string, cwd: string): Art {
   checkLayers(parsed.value.layers, report)
   checkOneOfOnes(parsed.value, report)
   const references = new References(parsed.value, report)
-  const rules = rulesOf(parsed, references)
+  const rules = toRules(parsed, references)
   const art = toArt(parsed, file, resolve(cwd, dirname(file)), rules)
   if (issues.length === 0) {
-    const issue = forbiddenSubject(art)
+    const issue = findForbiddenSubject(art)
     if (issue !== null) issues.push(issue)
   }
   if (issues.length === 0) return art
-  throw issuesError('invalid_config', issues).withHint(HINT)
+  throw issuesError('invalid_config', issues).withHint(ART_FILE_HINT)
 }
 
 function withHint<Value>(parse: () => Value): Value {
@@ -58,7 +58,7 @@ function withHint<Value>(parse: () => Value): Value {
     const code: ErrorCode = 'invalid_config'
     if (!(error instanceof GdnError) || error.code !== code) throw error
     const { issues = [] } = (error.details ?? {}) as { issues?: readonly ManifestIssue[] }
-    throw (issues.length === 0 ? error : issuesError(code, issues)).withHint(HINT)
+    throw (issues.length === 0 ? error : issuesError(code, issues)).withHint(ART_FILE_HINT)
   }
 }
 
@@ -69,7 +69,7 @@ function checkLayers(layers: readonly LayerEntry[], report: (path: Path, message
     const earlier = names.get(layer.name.toLowerCase())
     if (earlier !== undefined) report([...at, 'name'], `is already the name of another layer: ${quoted(earlier)}`)
     names.set(layer.name.toLowerCase(), layer.name)
-    checkTypes(layer, at, report)
+    checkTraitValues(layer, at, report)
     const traits = Object.values(layer.traits)
     const canBeMade = traits.some(({ weight = 1, count = 0 }) => count > 0 || weight > 0)
     if (!canBeMade && layer.optional === undefined) {
@@ -88,7 +88,7 @@ function checkOneOfOnes({ one_of_ones: ones = [], layers }: ArtFile, report: (pa
       const layer = layers.find(({ name }) => name === tag)
       if (layer?.type === undefined) continue
       const most = layer.max === undefined ? undefined : parseMaximum(layer.type, String(layer.max))
-      // Ignore an invalid maximum here, because `checkTypes` reports it.
+      // Ignore an invalid maximum here, because `checkTraitValues` reports it.
       const max = most === undefined || 'problem' in most ? undefined : most.text
       const problem = parseTraitValue(layer.type, max, String(value))
       if ('problem' in problem) report(['one_of_ones', index, 'attributes', tag], problem.problem)
@@ -96,16 +96,16 @@ function checkOneOfOnes({ one_of_ones: ones = [], layers }: ArtFile, report: (pa
   }
 }
 
-const KINDS = ['requires', 'excludes', 'only_with'] as const
+const RULE_KINDS = ['requires', 'excludes', 'only_with'] as const
 
-function rulesOf({ value, placeOf }: ParsedYaml<ArtFile>, references: References): ArtRule[] {
+function toRules({ value, placeOf }: ParsedYaml<ArtFile>, references: References): ArtRule[] {
   return (value.rules ?? []).flatMap((rule, index) =>
-    KINDS.flatMap((kind) => {
+    RULE_KINDS.flatMap((kind) => {
       const targets = rule[kind]
       if (targets === undefined) return []
       const at: Path = ['rules', index]
-      const subject = references.union(rule.if, [...at, 'if'])
-      return [{ kind, subject, sets: references.each(targets, [...at, kind]), place: placeOf(at) }]
+      const subject = references.resolveUnion(rule.if, [...at, 'if'])
+      return [{ kind, subject, sets: references.resolveEach(targets, [...at, kind]), place: placeOf(at) }]
     }),
   )
 }
@@ -129,7 +129,7 @@ function toArt({ value, placeOf }: ParsedYaml<ArtFile>, file: string, folder: st
       .map((oneOfOne, index): OneOfOne => {
         const attributes = Object.entries(oneOfOne.attributes ?? {}).map(([tag, given]) => {
           const type = layers.find(({ name }) => name === tag)?.type
-          return { tag, value: textOfValue(type, given) }
+          return { tag, value: formatAttributeValue(type, given) }
         })
         return {
           at: oneOfOne.at,
@@ -157,7 +157,7 @@ function toLayer(entry: LayerEntry, base: string, at: Path, placeOf: ParsedYaml<
       opacity: given.opacity ?? entry.opacity ?? 1,
       blend: given.blend ?? entry.blend ?? 'normal',
       hidden: given.hidden ?? entry.hidden ?? false,
-      value: textOfValue(entry.type, given.value ?? name),
+      value: formatAttributeValue(entry.type, given.value ?? name),
       place: placeOf([...at, 'traits', name]),
     }),
   )
@@ -166,7 +166,11 @@ function toLayer(entry: LayerEntry, base: string, at: Path, placeOf: ParsedYaml<
     folder,
     namedFolder: entry.folder === undefined ? null : { file: entry.folder, place: placeOf([...at, 'folder']) },
     optional:
-      optional === undefined ? null : typeof optional === 'number' ? { count: optional } : { share: shareOf(optional) },
+      optional === undefined
+        ? null
+        : typeof optional === 'number'
+          ? { count: optional }
+          : { share: parseShare(optional) },
     type: entry.type ?? null,
     max: entry.max === undefined ? null : String(entry.max),
     traits,

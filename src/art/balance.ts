@@ -1,4 +1,4 @@
-import type { Problem } from './problem.ts'
+import type { EditionProblem } from './problem.ts'
 
 /** The penalty for each NFT above or below an exact count. For a weight, the penalty is 1. */
 export const EXACT_PENALTY = 64
@@ -6,17 +6,17 @@ export const EXACT_PENALTY = 64
 /** The number of NFTs with each value, compared with the target number. */
 export class Balance {
   /** The number of NFTs with each value minus the target number, by layer. */
-  readonly over: Int32Array[]
+  readonly excess: Int32Array[]
   readonly #penalty: Int32Array[]
 
-  constructor({ wanted, exact }: Pick<Problem, 'wanted' | 'exact'>) {
-    this.over = wanted.map((counts) => Int32Array.from(counts, (count) => -count))
+  constructor({ wanted, exact }: Pick<EditionProblem, 'wanted' | 'exact'>) {
+    this.excess = wanted.map((counts) => Int32Array.from(counts, (count) => -count))
     this.#penalty = exact.map((counts) => Int32Array.from(counts, (count) => (count === null ? 1 : EXACT_PENALTY)))
   }
 
   /** Counts an NFT (1), or stops counting it (-1). */
   count(rows: Int16Array, at: number, by: 1 | -1): void {
-    for (const [layer, excess] of this.over.entries()) {
+    for (const [layer, excess] of this.excess.entries()) {
       const value = rows[at + layer] as number
       excess[value] = (excess[value] as number) + by
     }
@@ -29,16 +29,16 @@ export class Balance {
 
   addition(layer: number, value: number): number {
     const penalty = this.#penalty[layer]?.[value] as number
-    return (this.over[layer]?.[value] as number) < 0 ? -penalty : penalty
+    return (this.excess[layer]?.[value] as number) < 0 ? -penalty : penalty
   }
 
   removal(layer: number, value: number): number {
     const penalty = this.#penalty[layer]?.[value] as number
-    return (this.over[layer]?.[value] as number) > 0 ? -penalty : penalty
+    return (this.excess[layer]?.[value] as number) > 0 ? -penalty : penalty
   }
 
   /** The total penalty of values with an exact count; 0 if all exact counts are met. */
-  get exactErrors(): number {
+  get exactPenalty(): number {
     return this.#sum((penalty) => penalty > 1)
   }
 
@@ -49,8 +49,8 @@ export class Balance {
 
   #sum(counts: (penalty: number) => boolean): number {
     let sum = 0
-    for (let layer = 0; layer < this.over.length; layer++) {
-      const excess = this.over[layer] as Int32Array
+    for (let layer = 0; layer < this.excess.length; layer++) {
+      const excess = this.excess[layer] as Int32Array
       const penalties = this.#penalty[layer] as Int32Array
       for (let value = 0; value < excess.length; value++) {
         const penalty = penalties[value] as number
@@ -61,10 +61,10 @@ export class Balance {
   }
 
   /** Returns the values that have too many (1) or too few (-1) NFTs. Every move of a search calls this function. */
-  values(sign: 1 | -1): { layer: number; value: number; isExact: boolean }[] {
+  deviatingValues(sign: 1 | -1): { layer: number; value: number; isExact: boolean }[] {
     const deviations: { layer: number; value: number; isExact: boolean }[] = []
-    for (let layer = 0; layer < this.over.length; layer++) {
-      const excess = this.over[layer] as Int32Array
+    for (let layer = 0; layer < this.excess.length; layer++) {
+      const excess = this.excess[layer] as Int32Array
       for (let value = 0; value < excess.length; value++) {
         if ((excess[value] as number) * sign <= 0) continue
         deviations.push({ layer, value, isExact: (this.#penalty[layer]?.[value] as number) > 1 })
@@ -76,33 +76,33 @@ export class Balance {
 
 /** The rows with each value, from which a random row can be drawn. */
 export class Buckets {
-  readonly #layers: number
+  readonly #layerCount: number
   readonly #rows: number[][][]
   /** The position of each row in its bucket, by row and layer. */
   readonly #positions: Int32Array
 
   constructor(sizes: readonly number[], rows: number) {
-    this.#layers = sizes.length
+    this.#layerCount = sizes.length
     this.#rows = sizes.map((size) => Array.from({ length: size }, () => []))
     this.#positions = new Int32Array(rows * sizes.length)
   }
 
-  of(layer: number, value: number): readonly number[] {
+  rowsWith(layer: number, value: number): readonly number[] {
     return this.#rows[layer]?.[value] ?? []
   }
 
   add(row: number, layer: number, value: number): void {
     const bucket = this.#rows[layer]?.[value] as number[]
-    this.#positions[row * this.#layers + layer] = bucket.length
+    this.#positions[row * this.#layerCount + layer] = bucket.length
     bucket.push(row)
   }
 
   remove(row: number, layer: number, value: number): void {
     const bucket = this.#rows[layer]?.[value] as number[]
-    const position = this.#positions[row * this.#layers + layer] as number
+    const position = this.#positions[row * this.#layerCount + layer] as number
     const last = bucket.pop() as number
     if (last === row) return
     bucket[position] = last
-    this.#positions[last * this.#layers + layer] = position
+    this.#positions[last * this.#layerCount + layer] = position
   }
 }

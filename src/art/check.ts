@@ -1,7 +1,7 @@
-import { type Reason, reasonsOf } from './describe.ts'
-import { diagramOf } from './diagram.ts'
-import { deviationsOf, generatedPart, type Solution, solve } from './edition.ts'
-import { largestOf } from './largest.ts'
+import { explainProof, type Reason } from './describe.ts'
+import { createDiagram } from './diagram.ts'
+import { buildLayersProblem, findDeviations, type Solution, solve } from './edition.ts'
+import { findSizeBounds } from './largest.ts'
 import type { Art, Deviation } from './types.ts'
 
 export interface ArtCheck {
@@ -29,12 +29,12 @@ export interface ArtCheck {
  * @throws GdnError if a one-of-one is out of range
  */
 export function checkArt(art: Art, { count, seed }: { count: number; seed: string }): ArtCheck {
-  const problem = generatedPart(art, count)
-  const diagram = diagramOf(problem.sizes, problem.clauses)
+  const problem = buildLayersProblem(art, count)
+  const diagram = createDiagram(problem.sizes, problem.clauses)
   const solution = solve(problem, diagram, seed)
   const isPossible = solution.kind === 'possible'
   const oneOfOneCount = art.oneOfOnes.length
-  const bounds = largestOf(art, diagram, { seed, made: isPossible ? problem.count : null })
+  const bounds = findSizeBounds(art, diagram, { seed, made: isPossible ? problem.count : null })
   return {
     verdict: solution.kind,
     count,
@@ -42,7 +42,7 @@ export function checkArt(art: Art, { count, seed }: { count: number; seed: strin
     omittedRules: diagram.omitted.map((index) => art.rules[index]?.place.line ?? 0).sort((a, b) => a - b),
     largest: bounds.largest === null ? null : bounds.largest + oneOfOneCount,
     upperBound: bounds.upper + BigInt(oneOfOneCount),
-    reasons: solution.kind === 'impossible' ? reasonsOf(art, problem, solution.proof, diagram.total) : [],
-    deviations: isPossible ? deviationsOf(art, problem, solution.rows) : [],
+    reasons: solution.kind === 'impossible' ? explainProof(art, problem, solution.proof, diagram.total) : [],
+    deviations: isPossible ? findDeviations(art, problem, solution.rows) : [],
   }
 }

@@ -13,10 +13,10 @@ export interface Clause {
 }
 
 /** Returns the rules as clauses. Omits clauses that every combination satisfies. */
-export function clausesOf(art: Art): Clause[] {
+export function buildClauses(art: Art): Clause[] {
   const sizes = art.layers.map(({ traits, optional }) => traits.length + (optional === null ? 0 : 1))
   return art.rules.flatMap((rule, index) =>
-    byLayer(rule.subject).flatMap(([layer, subject]) =>
+    groupByLayer(rule.subject).flatMap(([layer, subject]) =>
       targetsOf(rule).flatMap((target) => {
         const allowed = new Map<number, Uint8Array>()
         const isExcluding = rule.kind === 'excludes'
@@ -42,9 +42,9 @@ export function clausesOf(art: Art): Clause[] {
 const flags = (size: number, isSet: (value: number) => boolean) =>
   Uint8Array.from({ length: size }, (_, value) => (isSet(value) ? 1 : 0))
 
-type ByLayer = [layer: number, traits: Set<number>][]
+type TraitsByLayer = [layer: number, traits: Set<number>][]
 
-function byLayer({ members }: TraitSet): ByLayer {
+function groupByLayer({ members }: TraitSet): TraitsByLayer {
   const traitsByLayer = new Map<number, Set<number>>()
   for (const { layer, trait } of members) traitsByLayer.set(layer, (traitsByLayer.get(layer) ?? new Set()).add(trait))
   return [...traitsByLayer]
@@ -54,14 +54,14 @@ function byLayer({ members }: TraitSet): ByLayer {
  * Returns the targets of a rule, which apply independently of each other. A requirement can be met in any layer. Each
  * layer of an exclusion is a separate target.
  */
-function targetsOf({ kind, sets }: ArtRule): ByLayer[] {
-  if (kind === 'requires') return sets.map(byLayer)
-  const all = byLayer({ name: '', members: sets.flatMap(({ members }) => members) })
+function targetsOf({ kind, sets }: ArtRule): TraitsByLayer[] {
+  if (kind === 'requires') return sets.map(groupByLayer)
+  const all = groupByLayer({ name: '', members: sets.flatMap(({ members }) => members) })
   return kind === 'only_with' ? [all] : all.map((layerTraits) => [layerTraits])
 }
 
 /** Returns whether a combination satisfies a clause. */
-export function follows(clause: Clause, values: ArrayLike<number>, at = 0): boolean {
+export function satisfiesClause(clause: Clause, values: ArrayLike<number>, at = 0): boolean {
   const { layers, allowed } = clause
   for (let index = 0; index < layers.length; index++) {
     if (allowed[index]?.[values[at + (layers[index] ?? 0)] ?? 0] === 1) return true

@@ -11,12 +11,12 @@ const memberKey = ({ layer, trait }: Member) => `${layer}/${trait}`
  * of its layer, two traits of one other layer, or a trait that another rule excludes. Returns the first problem and its
  * location; null if there is none.
  */
-export function forbiddenSubject(art: Art): { place: Place; message: string; hint?: string } | null {
+export function findForbiddenSubject(art: Art): { place: Place; message: string; hint?: string } | null {
   const excluded = exclusions(art.rules)
-  const required = new Map<string, Required>()
+  const required = new Map<string, RequiredTraits>()
   for (const rule of art.rules) {
     for (const subject of rule.subject.members) {
-      const several = severalOf(rule, subject, required)
+      const several = sameLayerProblem(rule, subject, required)
       const problem = ruleProblem(rule, subject, excluded) ?? several
       if (problem === null) continue
       const { name, traits } = art.layers[subject.layer] ?? { name: '', traits: [] }
@@ -29,7 +29,7 @@ export function forbiddenSubject(art: Art): { place: Place; message: string; hin
 }
 
 /** The traits of one layer that are in all sets that rules require. `name` is the name of the last set. */
-interface Required {
+interface RequiredTraits {
   name: string
   traits: ReadonlySet<number>
 }
@@ -40,8 +40,8 @@ interface Required {
  *
  * @param required the required traits, by trait and layer
  */
-function severalOf(rule: ArtRule, subject: Member, required: Map<string, Required>): string | null {
-  for (const { name, members } of setsOf(rule)) {
+function sameLayerProblem(rule: ArtRule, subject: Member, required: Map<string, RequiredTraits>): string | null {
+  for (const { name, members } of requiredSets(rule)) {
     const [layer, ...otherLayers] = new Set(members.map((member) => member.layer))
     if (layer === undefined || otherLayers.length > 0 || layer === subject.layer) continue
     const key = `${memberKey(subject)} ${layer}`
@@ -56,7 +56,7 @@ function severalOf(rule: ArtRule, subject: Member, required: Map<string, Require
 }
 
 /** Returns the sets of a rule. An NFT must have at least one trait of each set. */
-function setsOf(rule: ArtRule): Pick<TraitSet, 'name' | 'members'>[] {
+function requiredSets(rule: ArtRule): Pick<TraitSet, 'name' | 'members'>[] {
   if (rule.kind === 'excludes') return []
   return rule.kind === 'requires' ? [...rule.sets] : [{ name: setNames(rule), members: rule.sets.flatMap(membersOf) }]
 }
@@ -81,7 +81,7 @@ function ruleProblem(rule: ArtRule, subject: Member, excluded: ReadonlyMap<strin
   if (rule.kind === 'excludes') {
     return excluded.get(`${self} ${self}`) === rule ? 'excludes itself' : null
   }
-  for (const { name, members } of setsOf(rule)) {
+  for (const { name, members } of requiredSets(rule)) {
     const otherMembers = members.filter((member) => member.layer !== subject.layer)
     if (members.some((member) => memberKey(member) === self)) continue
     if (otherMembers.length === 0) return `requires ${quoted(name)}, which is in the same layer`

@@ -1,7 +1,7 @@
 import { SeededRandom } from '../core/random-words.ts'
 import { Balance, Buckets } from './balance.ts'
 import type { Diagram } from './diagram.ts'
-import type { Problem } from './problem.ts'
+import type { EditionProblem } from './problem.ts'
 
 const MAX_SWEEPS = 20
 /** The limit of the search, as a number of value comparisons. */
@@ -25,7 +25,7 @@ const MAX_THIRD_VALUES = 8
  * Returns the values of all combinations, one combination after the other. Omits combinations that contain a value with
  * the exact count 0.
  */
-export function allCombinations({ sizes, levels }: Diagram, exact: Problem['exact']): Int16Array {
+export function allCombinations({ sizes, levels }: Diagram, exact: EditionProblem['exact']): Int16Array {
   const values: number[] = []
   const current = new Int16Array(sizes.length)
   const visit = (depth: number, node: number) => {
@@ -56,7 +56,7 @@ export function allCombinations({ sizes, levels }: Diagram, exact: Problem['exac
  *   NFTs.
  * @param start 1 for each combination of the initial choice. Default: a random choice
  */
-export function denseRows(problem: Problem, all: Int16Array, seed: string, start?: Uint8Array): Int16Array {
+export function denseRows(problem: EditionProblem, all: Int16Array, seed: string, start?: Uint8Array): Int16Array {
   const choice = new CombinationChoice(problem, all, new SeededRandom(seed, 'rows'), start)
   choice.improve()
   return choice.rows()
@@ -64,12 +64,12 @@ export function denseRows(problem: Problem, all: Int16Array, seed: string, start
 
 /** All combinations, divided into chosen and unchosen ones. */
 class CombinationChoice {
-  readonly #all: Int16Array
-  readonly #layers: number
+  readonly #combinations: Int16Array
+  readonly #layerCount: number
   readonly #sizes: readonly number[]
   readonly #random: SeededRandom
   /** The total number of values in all layers. */
-  readonly #values: number
+  readonly #valueCount: number
   readonly #chosen: Uint8Array
   readonly #balance: Balance
   /** By value: the combinations that aren't chosen (index 0), and those that are (index 1). */
@@ -81,32 +81,32 @@ class CombinationChoice {
   readonly #indexes = new Map<string, number>()
   #steps = 0
 
-  constructor(problem: Problem, all: Int16Array, random: SeededRandom, start?: Uint8Array) {
+  constructor(problem: EditionProblem, all: Int16Array, random: SeededRandom, start?: Uint8Array) {
     const { sizes, count } = problem
-    this.#all = all
-    this.#layers = sizes.length
+    this.#combinations = all
+    this.#layerCount = sizes.length
     this.#sizes = sizes
-    this.#values = sizes.reduce((sum, size) => sum + size, 0)
+    this.#valueCount = sizes.reduce((sum, size) => sum + size, 0)
     this.#random = random
     const total = all.length / sizes.length
     const offsets = sizes.map((_, layer) => sizes.slice(0, layer).reduce((sum, size) => sum + size, 0))
     this.#columns = Int32Array.from(all, (value, at) => value + (offsets[at % sizes.length] as number))
     this.#balance = new Balance(problem)
     this.#buckets = [new Buckets(sizes, total), new Buckets(sizes, total)]
-    this.#chosen = start ?? choose(chances(problem, all), count, random)
+    this.#chosen = start ?? chooseIndexes(fitProbabilities(problem, all), count, random)
     for (let index = 0; index < total; index++) {
       this.#enter(index)
-      const key = String.fromCharCode(...all.subarray(index * this.#layers, (index + 1) * this.#layers))
+      const key = String.fromCharCode(...all.subarray(index * this.#layerCount, (index + 1) * this.#layerCount))
       this.#keys.push(key)
       this.#indexes.set(key, index)
     }
   }
 
   rows(): Int16Array {
-    const layers = this.#layers
+    const layers = this.#layerCount
     const rows: number[] = []
     for (const [index, isChosen] of this.#chosen.entries()) {
-      if (isChosen === 1) rows.push(...this.#all.subarray(index * layers, (index + 1) * layers))
+      if (isChosen === 1) rows.push(...this.#combinations.subarray(index * layers, (index + 1) * layers))
     }
     return Int16Array.from(rows)
   }
@@ -117,10 +117,10 @@ class CombinationChoice {
     while (this.#steps < MAX_STEPS && best > 0) {
       if (!this.#exchangeSample(idle)) this.#exchangeBest()
       const { total } = this.#balance
-      this.#steps += 1000 + 4 * this.#values
+      this.#steps += 1000 + 4 * this.#valueCount
       idle = total < best ? 0 : idle + 1
       best = Math.min(best, total)
-      if (idle > MAX_IDLE_EXACT_MOVES || (idle > MAX_IDLE_MOVES && this.#balance.exactErrors === 0)) break
+      if (idle > MAX_IDLE_EXACT_MOVES || (idle > MAX_IDLE_MOVES && this.#balance.exactPenalty === 0)) break
     }
   }
 
@@ -129,11 +129,11 @@ class CombinationChoice {
    * penalty unchanged.
    */
   #exchangeSample(idle: number): boolean {
-    const over = this.#balance.values(1)
+    const over = this.#balance.deviatingValues(1)
     const { layer, value } = over[this.#random.below(over.length)] ?? { layer: 0, value: 0 }
-    const under = this.#balance.values(-1).filter((deviation) => deviation.layer === layer)
+    const under = this.#balance.deviatingValues(-1).filter((deviation) => deviation.layer === layer)
     const to = under[this.#random.below(Math.max(1, under.length))]?.value ?? 0
-    const [unchosen, chosen] = [this.#buckets[0].of(layer, to), this.#buckets[1].of(layer, value)]
+    const [unchosen, chosen] = [this.#buckets[0].rowsWith(layer, to), this.#buckets[1].rowsWith(layer, value)]
     if (unchosen.length === 0 || chosen.length === 0) return false
     if (this.#moveInLayer(layer, value, to)) return true
     let best = { change: idle % 3 === 2 ? 1 : 0, out: -1, into: -1 }
@@ -145,7 +145,7 @@ class CombinationChoice {
         if (change < best.change) best = { change, out, into }
       }
     }
-    this.#steps += SAMPLE_SIZE * SAMPLE_SIZE * this.#layers
+    this.#steps += SAMPLE_SIZE * SAMPLE_SIZE * this.#layerCount
     if (best.out < 0) return false
     this.#exchange(best.out, best.into)
     return true
@@ -181,8 +181,8 @@ class CombinationChoice {
    * value.
    */
   #neighborsIn(layer: number, from: number, to: number): [out: number, into: number] | null {
-    const [unchosen, chosen] = [this.#buckets[0].of(layer, to), this.#buckets[1].of(layer, from)]
-    this.#steps += 2 * MAX_NEIGHBORS * this.#layers
+    const [unchosen, chosen] = [this.#buckets[0].rowsWith(layer, to), this.#buckets[1].rowsWith(layer, from)]
+    this.#steps += 2 * MAX_NEIGHBORS * this.#layerCount
     for (let tries = 0; tries < MAX_NEIGHBORS && unchosen.length > 0 && chosen.length > 0; tries++) {
       const out = chosen[this.#random.below(chosen.length)] as number
       const into = this.#neighbor(out, layer, to)
@@ -204,7 +204,7 @@ class CombinationChoice {
    * layers.
    */
   #exchangeBest(): void {
-    const [columns, chosen, layers, total] = [this.#columns, this.#chosen, this.#layers, this.#chosen.length]
+    const [columns, chosen, layers, total] = [this.#columns, this.#chosen, this.#layerCount, this.#chosen.length]
     const start = this.#random.below(total)
     const columnScores = (score: (layer: number, value: number) => number) =>
       Int32Array.from(
@@ -228,16 +228,16 @@ class CombinationChoice {
       const bestSoFar = best[isChosen]
       if (score < bestSoFar.score) Object.assign(bestSoFar, { score, index })
     }
-    this.#steps += total * this.#layers
+    this.#steps += total * this.#layerCount
     const [into, out] = [best[0]?.index ?? -1, best[1]?.index ?? -1]
     if (into >= 0 && out >= 0 && this.#change(out, into) <= 0) this.#exchange(out, into)
   }
 
   #change(out: number, into: number): number {
     let sum = 0
-    for (let layer = 0; layer < this.#layers; layer++) {
-      const from = this.#all[out * this.#layers + layer] as number
-      sum += this.#balance.change(layer, from, this.#all[into * this.#layers + layer] as number)
+    for (let layer = 0; layer < this.#layerCount; layer++) {
+      const from = this.#combinations[out * this.#layerCount + layer] as number
+      sum += this.#balance.change(layer, from, this.#combinations[into * this.#layerCount + layer] as number)
     }
     return sum
   }
@@ -251,17 +251,17 @@ class CombinationChoice {
 
   #enter(index: number): void {
     const isChosen = this.#chosen[index] as 0 | 1
-    if (isChosen === 1) this.#balance.count(this.#all, index * this.#layers, 1)
-    for (let layer = 0; layer < this.#layers; layer++) {
-      this.#buckets[isChosen].add(index, layer, this.#all[index * this.#layers + layer] as number)
+    if (isChosen === 1) this.#balance.count(this.#combinations, index * this.#layerCount, 1)
+    for (let layer = 0; layer < this.#layerCount; layer++) {
+      this.#buckets[isChosen].add(index, layer, this.#combinations[index * this.#layerCount + layer] as number)
     }
   }
 
   #leave(index: number): void {
     const isChosen = this.#chosen[index] as 0 | 1
-    if (isChosen === 1) this.#balance.count(this.#all, index * this.#layers, -1)
-    for (let layer = 0; layer < this.#layers; layer++) {
-      this.#buckets[isChosen].remove(index, layer, this.#all[index * this.#layers + layer] as number)
+    if (isChosen === 1) this.#balance.count(this.#combinations, index * this.#layerCount, -1)
+    for (let layer = 0; layer < this.#layerCount; layer++) {
+      this.#buckets[isChosen].remove(index, layer, this.#combinations[index * this.#layerCount + layer] as number)
     }
   }
 }
@@ -271,7 +271,7 @@ class CombinationChoice {
  * The probability is weight / (1 + weight). The weight is the product of one factor per value, and the factors are
  * fitted in turn.
  */
-function chances({ sizes, wanted }: Problem, all: Int16Array): Float64Array {
+function fitProbabilities({ sizes, wanted }: EditionProblem, all: Int16Array): Float64Array {
   const layers = sizes.length
   const total = all.length / layers
   const weights = new Float64Array(total).fill(1)
@@ -297,7 +297,7 @@ function chances({ sizes, wanted }: Problem, all: Int16Array): Float64Array {
 }
 
 /** Chooses `count` indexes with the given probabilities, by systematic sampling in a random order. */
-function choose(chances: Float64Array, count: number, random: SeededRandom): Uint8Array {
+function chooseIndexes(chances: Float64Array, count: number, random: SeededRandom): Uint8Array {
   const chosen = new Uint8Array(chances.length)
   const order = random.shuffle(Int32Array.from(chances, (_, index) => index))
   const scale = count / chances.reduce((sum, chance) => sum + chance, 0)

@@ -1,7 +1,7 @@
 import { count } from '../core/count.ts'
 import { formatPlace, type Place } from '../core/errors.ts'
 import { quoted } from '../core/quoted.ts'
-import type { Problem } from './problem.ts'
+import type { EditionProblem } from './problem.ts'
 import type { Proof, Sum } from './prove.ts'
 import type { Art, ArtRule, Deviation } from './types.ts'
 
@@ -19,9 +19,9 @@ export interface Reason {
  *
  * @param total the number of combinations that all rules allow
  */
-export function reasonsOf(
+export function explainProof(
   art: Art,
-  problem: Problem,
+  problem: EditionProblem,
   { rules, counts, sum, ...proof }: Proof,
   total: bigint,
 ): Reason[] {
@@ -30,14 +30,14 @@ export function reasonsOf(
     kind,
     file: art.file,
     line: place.line ?? null,
-    text: `${lineOf(art, place)}: ${text}`,
+    text: `${formatLine(art, place)}: ${text}`,
   })
   const ofRules = rules.flatMap((index) => {
     const rule = art.rules[index]
     return rule === undefined ? [] : [reason('rule', rule.place, ruleText(rule))]
   })
   const ofCounts = counts.map(({ layer, value, count: exact }) => {
-    const { name, place, trait } = valueAt(art, layer, value)
+    const { name, place, trait } = describeValue(art, layer, value)
     const isZeroWeight = trait !== undefined && 'weight' in trait.frequency && exact === 0
     const text = isZeroWeight
       ? 'a weight of 0 for'
@@ -67,7 +67,7 @@ export function reasonsOf(
  * Returns the sum of a layer's exact counts if it is wrong; null otherwise. The sum is wrong if it exceeds the number
  * of NFTs, or if it is lower and no value has a weight. Omits counts that aren't needed to exceed the number of NFTs.
  */
-function findWrongSum({ exact, count: wanted }: Problem, layer: number): Sum | null {
+function findWrongSum({ exact, count: wanted }: EditionProblem, layer: number): Sum | null {
   const layerCounts = exact[layer] ?? []
   const counts = layerCounts.flatMap((exactCount, value) =>
     exactCount === null ? [] : [{ layer, value, count: exactCount }],
@@ -96,13 +96,13 @@ export function layersText(wanted: number, ones: number): string {
   return `${count(wanted, 'NFT')} from layers${all}`
 }
 
-const lineOf = ({ file }: Art, { line }: Place): string => formatPlace({ file, line })
+const formatLine = ({ file }: Art, { line }: Place): string => formatPlace({ file, line })
 
 /**
  * Returns the quoted name and the location of a layer's value. The value without a trait means that the layer isn't
  * shown.
  */
-function valueAt({ layers }: Art, layer: number, value: number) {
+function describeValue({ layers }: Art, layer: number, value: number) {
   const { traits = [], place: layerPlace = {}, name = '' } = layers[layer] ?? {}
   const trait = traits[value]
   return {
@@ -118,9 +118,9 @@ function sumText(art: Art, wanted: number, { terms, maxSum }: Sum): string {
     const sideTerms = terms.filter(({ points }) => points * sign > 0)
     const total = sideTerms.reduce((sum, { points, count: exact }) => sum + Math.abs(points) * exact, 0)
     const listed = sideTerms.map(({ layer, value, points, count: exact }) => {
-      const { trait, name, place } = valueAt(art, layer, value)
+      const { trait, name, place } = describeValue(art, layer, value)
       const times = Math.abs(points) === 1 ? '' : `${Math.abs(points)} × `
-      return `${times}${exact} ${trait === undefined ? 'without' : 'with'} ${name} (${lineOf(art, place)})`
+      return `${times}${exact} ${trait === undefined ? 'without' : 'with'} ${name} (${formatLine(art, place)})`
     })
     const text = listed.length === 1 ? (listed[0] as string) : `${listed.join(' + ')} = ${total}`
     return { total, text, isEmpty: listed.length === 0 }

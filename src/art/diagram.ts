@@ -39,11 +39,11 @@ const MAX_ARCS = 1_000_000
  * Builds the diagram of some clauses. If the diagram would be too large, omits rules. Rules with the longest span are
  * omitted first.
  */
-export function diagramOf(sizes: readonly number[], clauses: readonly Clause[], maxArcs = MAX_ARCS): Diagram {
+export function createDiagram(sizes: readonly number[], clauses: readonly Clause[], maxArcs = MAX_ARCS): Diagram {
   let included = clauses
   const omitted: number[] = []
   for (let drop = 1; ; drop *= 2) {
-    const order = orderOf(sizes, included)
+    const order = orderLayers(sizes, included)
     const levels = buildLevels(sizes, included, order, maxArcs)
     if (levels !== null) return buildDiagram(sizes, mergeNodes(levels), omitted)
     const spans = new Map<number, number>()
@@ -61,7 +61,7 @@ export function diagramOf(sizes: readonly number[], clauses: readonly Clause[], 
 /**
  * Orders the layers so that few clauses are open. The next layer is always the one that leaves the fewest clauses open.
  */
-function orderOf(sizes: readonly number[], clauses: readonly Clause[]): number[] {
+function orderLayers(sizes: readonly number[], clauses: readonly Clause[]): number[] {
   const order: number[] = []
   const rest = new Set(sizes.keys())
   while (rest.size > 0) {
@@ -97,7 +97,7 @@ function buildLevels(
       clauses.reduce((bits, _, index) => (test(index) ? bits | (1n << BigInt(index)) : bits), 0n)
     const begun = bitsWhere((index) => ends[index]?.[0] === depth)
     const ended = bitsWhere((index) => ends[index]?.at(-1) === depth)
-    const { classes, classOf } = classesOf(clauses, layer, sizes[layer] ?? 0)
+    const { classes, classOf } = groupIntoClasses(clauses, layer, sizes[layer] ?? 0)
     const next: bigint[] = []
     const numbers = new Map<bigint | string, number>()
     const child: number[] = []
@@ -138,7 +138,7 @@ const bitsKey = (bits: bigint, clauses: readonly Clause[]): bigint | string =>
   clauses.length <= 64 ? bits : bits.toString(32)
 
 /** Groups the values of a layer by the clauses that they satisfy, as bits. */
-function classesOf(clauses: readonly Clause[], layer: number, size: number) {
+function groupIntoClasses(clauses: readonly Clause[], layer: number, size: number) {
   const inScope = clauses.flatMap(({ layers, allowed }, index) => {
     const values = allowed[layers.indexOf(layer)]
     return values === undefined ? [] : [{ bit: 1n << BigInt(index), values }]

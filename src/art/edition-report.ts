@@ -1,14 +1,14 @@
-import { clausesOf } from './clauses.ts'
-import { deviationText, type Reason, reasonsOf, ruleText } from './describe.ts'
-import { diagramOf } from './diagram.ts'
-import { buildProblem, type Problem } from './problem.ts'
+import { buildClauses } from './clauses.ts'
+import { deviationText, explainProof, type Reason, ruleText } from './describe.ts'
+import { createDiagram } from './diagram.ts'
+import { buildProblem, type EditionProblem } from './problem.ts'
 import { prove } from './prove.ts'
 import type { Art, Deviation, Edition } from './types.ts'
 
 /**
  * Maximum number of traits in the layers that a proof concerns, because more traits take more time.
  */
-const MAX_EXPLAINED = 200
+const MAX_EXPLAINED_TRAITS = 200
 
 /** The wanted and actual numbers of NFTs with a value of a layer. */
 export interface ValueReport {
@@ -46,7 +46,7 @@ export interface EditionReport {
   reasons: readonly Reason[]
 }
 
-export function reportOf(edition: Edition): EditionReport {
+export function buildReport(edition: Edition): EditionReport {
   const { art, items, deviations } = edition
   const generated = items.filter(({ oneOfOne }) => oneOfOne === null)
   const problem = buildProblem(art, generated.length)
@@ -69,16 +69,16 @@ export function reportOf(edition: Edition): EditionReport {
     if (optional !== null) values.push(value(traits.length, null, 'count' in optional))
     return { layer: name, values }
   })
-  const { binding, reasons } = causesOf(art, generated.length, deviations)
+  const { binding, reasons } = findCachedCauses(art, generated.length, deviations)
   const all = problem.sizes.reduce((product, size) => product * BigInt(size), 1n)
-  const clauses = clausesOf(art)
+  const clauses = buildClauses(art)
   const rules = art.rules.map((rule, index): RuleReport => {
     const ruleClauses = clauses.filter((clause) => clause.rule === index)
     const isSubject = new Set(rule.subject.members.map(({ layer, trait }) => `${layer}/${trait}`))
     return {
       text: ruleText(rule),
       line: rule.place.line ?? null,
-      forbidden: Number(((all - diagramOf(problem.sizes, ruleClauses).total) * 1_000_000n) / all) / 1_000_000,
+      forbidden: Number(((all - createDiagram(problem.sizes, ruleClauses).total) * 1_000_000n) / all) / 1_000_000,
       applies: generated.filter(({ traits }) => traits.some((trait, layer) => isSubject.has(`${layer}/${trait}`)))
         .length,
       isBinding: binding.has(index),
@@ -93,7 +93,7 @@ const cachedCauses = new WeakMap<readonly Deviation[], Causes>()
 
 type Causes = ReturnType<typeof findCauses>
 
-function causesOf(art: Art, count: number, deviations: readonly Deviation[]): Causes {
+function findCachedCauses(art: Art, count: number, deviations: readonly Deviation[]): Causes {
   const causes = cachedCauses.get(deviations) ?? findCauses(art, count, deviations)
   cachedCauses.set(deviations, causes)
   return causes
@@ -109,23 +109,26 @@ function findCauses(art: Art, count: number, deviations: readonly Deviation[]) {
   const connected = problem.clauses.filter(({ layers }) => layers.some((layer) => deviating.has(layer)))
   const involved = new Set([...deviating, ...connected.flatMap(({ layers }) => layers)])
   const exact = problem.exact.map((counts, layer) => (involved.has(layer) ? (problem.wanted[layer] ?? counts) : counts))
-  const isSmall = [...involved].reduce((sum, layer) => sum + (problem.sizes[layer] ?? 0), 0) <= MAX_EXPLAINED
+  const isSmall = [...involved].reduce((sum, layer) => sum + (problem.sizes[layer] ?? 0), 0) <= MAX_EXPLAINED_TRAITS
   const wanted = { ...problem, exact }
   const proof = deviations.length > 0 && isSmall ? prove(wanted) : null
   return {
     binding: new Set(proof?.rules),
     /** The layers whose wanted numbers are part of the proof. */
     layers: new Set(proof?.counts.map(({ layer }) => layer)),
-    reasons: proof === null ? [] : reasonsOf(art, wanted, proof, proof.combinations),
-    excluding: isSmall ? excludingRules(problem, deviations) : new Map<Deviation, readonly number[]>(),
+    reasons: proof === null ? [] : explainProof(art, wanted, proof, proof.combinations),
+    excluding: isSmall ? findExcludingRules(problem, deviations) : new Map<Deviation, readonly number[]>(),
   }
 }
 
 /** Returns the rules that exclude a trait from every NFT, by the trait's deviation. */
-function excludingRules(problem: Problem, deviations: readonly Deviation[]): Map<Deviation, readonly number[]> {
+function findExcludingRules(
+  problem: EditionProblem,
+  deviations: readonly Deviation[],
+): Map<Deviation, readonly number[]> {
   const missing = deviations.filter(({ made, wanted, trait }) => made === 0 && wanted > 0 && trait >= 0)
   if (missing.length === 0) return new Map()
-  const { withValue } = diagramOf(problem.sizes, problem.clauses)
+  const { withValue } = createDiagram(problem.sizes, problem.clauses)
   const impossible = missing.filter(({ layer, trait }) => withValue[layer]?.[trait] === 0n)
   return new Map(
     impossible.map((deviation) => {
@@ -151,7 +154,7 @@ export interface ExplainedDeviation {
  * @param count the number of NFTs that are made from layers
  */
 export function explainDeviations(art: Art, count: number, deviations: readonly Deviation[]): ExplainedDeviation[] {
-  const { binding, layers, excluding } = causesOf(art, count, deviations)
+  const { binding, layers, excluding } = findCachedCauses(art, count, deviations)
   const rulesText = (rules: Iterable<number>, [one, several]: readonly [string, string]) => {
     const lines = [...rules].map((index) => art.rules[index]?.place.line ?? 0).sort((a, b) => a - b)
     return lines.length === 1

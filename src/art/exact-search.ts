@@ -1,4 +1,4 @@
-import type { Problem } from './problem.ts'
+import type { EditionProblem } from './problem.ts'
 
 const MAX_CLASSES = 400
 const MAX_NODES = 20_000
@@ -24,7 +24,10 @@ interface Sum {
  * @returns 1 for each chosen combination; `impossible` if there is no choice; null if there are too many groups or the
  *   search took too long
  */
-export function exactSearch({ sizes, count, exact }: Problem, all: Int16Array): Uint8Array | 'impossible' | null {
+export function exactSearch(
+  { sizes, count, exact }: EditionProblem,
+  all: Int16Array,
+): Uint8Array | 'impossible' | null {
   const layers = sizes.length
   const sums: Sum[] = [{ wanted: count, classes: [] }]
   const sumOf = new Map<string, number>()

@@ -42,12 +42,12 @@ export class FittedDiagram {
       const after = this.#after[depth + 1] as Float64Array
       const shares = classes.map((members, index) => {
         const to = child[node * classes.length + index] as number
-        return to < 0 ? 0 : sumOf(weights, members) * (after[to] as number)
+        return to < 0 ? 0 : sumWeights(weights, members) * (after[to] as number)
       })
-      const chosen = pick(random, shares)
+      const chosen = pickIndex(random, shares)
       const members = classes[chosen] as readonly number[]
       values[at + layer] = members[
-        pick(
+        pickIndex(
           random,
           members.map((value) => weights[value] as number),
         )
@@ -63,7 +63,7 @@ export class FittedDiagram {
     after[levels.length] = Float64Array.of(1)
     for (let depth = levels.length - 1; depth >= 0; depth--) {
       const { layer, nodes, child, classes } = levels[depth] as (typeof levels)[number]
-      const classWeights = classes.map((members) => sumOf(this.#weights[layer] as Float64Array, members))
+      const classWeights = classes.map((members) => sumWeights(this.#weights[layer] as Float64Array, members))
       const below = after[depth + 1] as Float64Array
       const sums = new Float64Array(nodes)
       let most = 0
@@ -106,7 +106,8 @@ export class FittedDiagram {
       for (let node = 0; node < nodes; node++) {
         for (const [index, members] of classes.entries()) {
           const to = child[node * classes.length + index] as number
-          if (to >= 0) following[to] = (following[to] as number) + (before[node] as number) * sumOf(weights, members)
+          if (to >= 0)
+            following[to] = (following[to] as number) + (before[node] as number) * sumWeights(weights, members)
         }
       }
       const top = following.reduce((a, b) => Math.max(a, b), 0)
@@ -116,14 +117,14 @@ export class FittedDiagram {
   }
 }
 
-function sumOf(weights: Float64Array, members: readonly number[]): number {
+function sumWeights(weights: Float64Array, members: readonly number[]): number {
   let sum = 0
   for (const value of members) sum += weights[value] as number
   return sum
 }
 
 /** Returns a random index, with probabilities in proportion to the weights. */
-function pick(random: SeededRandom, weights: readonly number[]): number {
+function pickIndex(random: SeededRandom, weights: readonly number[]): number {
   if (weights.length === 1) return 0
   let remaining = random.unit() * weights.reduce((sum, weight) => sum + weight, 0)
   let last = 0

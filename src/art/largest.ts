@@ -1,8 +1,8 @@
 import type { Diagram } from './diagram.ts'
-import { buildProblem, type Problem } from './problem.ts'
+import { buildProblem, type EditionProblem } from './problem.ts'
 import { isImpossible } from './prove.ts'
 import { findRows } from './rows.ts'
-import { type Art, MAX_COUNT } from './types.ts'
+import { type Art, MAX_NFT_COUNT } from './types.ts'
 
 /** Maximum size of an edition that is constructed only to find the largest one. */
 const MAX_TRIED_SIZE = 20_000
@@ -13,7 +13,7 @@ const MAX_TRIED_SIZE = 20_000
 const MAX_CONSTRUCTIONS = 6
 const MAX_PROOFS = 20
 
-interface Range {
+interface SizeBounds {
   /**
    * The size of the largest edition. Null if no edition was found, or if no edition larger than `made` was found and
    * not all larger sizes were tried.
@@ -27,10 +27,14 @@ interface Range {
  *
  * @param made the size of an edition that was already constructed; null if there is none
  */
-export function largestOf(art: Art, diagram: Diagram, { seed, made }: { seed: string; made: number | null }): Range {
+export function findSizeBounds(
+  art: Art,
+  diagram: Diagram,
+  { seed, made }: { seed: string; made: number | null },
+): SizeBounds {
   const problem = buildProblem(art, made ?? 0)
   const bound = layerBound(problem, diagram)
-  if (bound > BigInt(MAX_COUNT)) return { largest: null, upper: bound }
+  if (bound > BigInt(MAX_NFT_COUNT)) return { largest: null, upper: bound }
   const lowest = Math.max(
     ...problem.exact.map((counts) => counts.reduce<number>((sum, count) => sum + (count ?? 0), 0)),
     1,
@@ -53,7 +57,7 @@ export function largestOf(art: Art, diagram: Diagram, { seed, made }: { seed: st
 }
 
 /** Returns the maximum number of NFTs that the layers allow. Each NFT has a value in every layer. */
-function layerBound({ exact }: Problem, { withValue, total }: Diagram): bigint {
+function layerBound({ exact }: EditionProblem, { withValue, total }: Diagram): bigint {
   return exact.reduce((least, counts, layer) => {
     const most = counts.reduce<bigint>((sum, count, value) => {
       const possible = withValue[layer]?.[value] ?? 0n

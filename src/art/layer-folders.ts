@@ -39,8 +39,8 @@ const ORDER_PREFIX = /^\d+(?:[\s._-]+)(?=\S)/
  */
 export async function readLayerFolders(path: string, cwd: string, onSkipped: OnSkipped): Promise<FoundLayer[]> {
   // The shell creates the output file before gdn reads the folder, so ignore it.
-  const all = (await entriesOf(path, cwd)).filter(({ name, isFolder }) => isFolder || name !== OUTPUT_FILE)
-  const entries = withoutTexts(all, onSkipped)
+  const all = (await readEntries(path, cwd)).filter(({ name, isFolder }) => isFolder || name !== OUTPUT_FILE)
+  const entries = skipTextFiles(all, onSkipped)
   const [file] = entries.filter(({ isFolder }) => !isFolder)
   if (file !== undefined) {
     throw inputError(
@@ -56,8 +56,8 @@ export async function readLayerFolders(path: string, cwd: string, onSkipped: OnS
   for (const { name: folder, path: at } of entries) {
     const name = cleanName(folder.replace(ORDER_PREFIX, ''), at)
     if (name.includes('/')) throw inputError(at, 'has a slash in its name', 'Rename the folder.')
-    refuseSame(names, name, at)
-    layers.push({ name, folder, traits: await traitsOf(at, cwd, onSkipped) })
+    checkUniqueName(names, name, at)
+    layers.push({ name, folder, traits: await readTraits(at, cwd, onSkipped) })
   }
   return layers
 }
@@ -66,14 +66,14 @@ export async function readLayerFolders(path: string, cwd: string, onSkipped: OnS
 type OnSkipped = (path: string) => void
 
 /** Omits files whose names aren't those of images, such as readme.txt. */
-function withoutTexts(entries: readonly Entry[], onSkipped: OnSkipped): Entry[] {
+function skipTextFiles(entries: readonly Entry[], onSkipped: OnSkipped): Entry[] {
   const isText = ({ name, isFolder }: Entry) => !isFolder && TEXT_FILE.test(name)
   for (const { path } of entries.filter(isText)) onSkipped(path)
   return entries.filter((entry) => !isText(entry))
 }
 
-async function traitsOf(folder: string, cwd: string, onSkipped: OnSkipped): Promise<FoundTrait[]> {
-  const entries = withoutTexts(await entriesOf(folder, cwd), onSkipped)
+async function readTraits(folder: string, cwd: string, onSkipped: OnSkipped): Promise<FoundTrait[]> {
+  const entries = skipTextFiles(await readEntries(folder, cwd), onSkipped)
   const [nested] = entries.filter(({ isFolder }) => isFolder)
   if (nested !== undefined) {
     throw inputError(
@@ -93,7 +93,7 @@ async function traitsOf(folder: string, cwd: string, onSkipped: OnSkipped): Prom
     const stem = file.slice(0, file.length - extname(file).length)
     const [, named = stem, weight = '1'] = WEIGHTED_NAME.exec(stem) ?? []
     const name = cleanName(named, path)
-    refuseSame(names, name, path)
+    checkUniqueName(names, name, path)
     traits.push({ name, file, weight: Number(weight) })
   }
   return traits
@@ -105,7 +105,7 @@ interface Entry {
   isFolder: boolean
 }
 
-async function entriesOf(folder: string, cwd: string): Promise<Entry[]> {
+async function readEntries(folder: string, cwd: string): Promise<Entry[]> {
   const names = await readdir(resolve(cwd, folder)).catch((error: unknown) => {
     const reason = systemCode(error) === 'ENOENT' ? "doesn't exist" : 'is not a folder'
     const isKnown = ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')
@@ -159,7 +159,7 @@ function cleanName(name: string, path: string): string {
   return cleaned
 }
 
-function refuseSame(names: Map<string, string>, name: string, path: string): void {
+function checkUniqueName(names: Map<string, string>, name: string, path: string): void {
   const earlier = names.get(name.toLowerCase())
   if (earlier !== undefined)
     throw inputError(path, `has the same name as ${quoted(earlier)}: ${quoted(name)}`, 'Rename one of them.')

@@ -1,9 +1,9 @@
 import type { FoundLayer } from './layer-folders.ts'
 
 /** Matches text that needs no quotes in YAML. */
-const PLAIN = /^(?!(?:true|false|null|yes|no|on|off|y|n)$)[A-Za-z][\w ./-]*$/i
+const PLAIN_TEXT = /^(?!(?:true|false|null|yes|no|on|off|y|n)$)[A-Za-z][\w ./-]*$/i
 
-const scalar = (text: string): string => (PLAIN.test(text) && text === text.trim() ? text : JSON.stringify(text))
+const scalar = (text: string): string => (PLAIN_TEXT.test(text) && text === text.trim() ? text : JSON.stringify(text))
 
 /**
  * Returns a commented `art.yaml` for layers.

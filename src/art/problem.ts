@@ -1,8 +1,8 @@
-import { type Clause, clausesOf } from './clauses.ts'
+import { buildClauses, type Clause } from './clauses.ts'
 import type { Art, ArtLayer } from './types.ts'
 
 /** The layers, rules and counts of an edition. The last value of an optional layer means that the layer isn't shown. */
-export interface Problem {
+export interface EditionProblem {
   /** The number of NFTs that are made from layers. */
   count: number
   /** The number of values of each layer. */
@@ -19,21 +19,21 @@ export interface Problem {
 }
 
 /** @param count the number of NFTs that are made from layers, excluding one-of-ones */
-export function buildProblem(art: Art, count: number): Problem {
-  const parts = art.layers.map((layer) => countsOf(layer, count))
+export function buildProblem(art: Art, count: number): EditionProblem {
+  const parts = art.layers.map((layer) => computeCounts(layer, count))
   return {
     count,
-    sizes: art.layers.map(sizeOf),
-    clauses: clausesOf(art),
+    sizes: art.layers.map(countValues),
+    clauses: buildClauses(art),
     exact: parts.map(({ exact }) => exact),
     wanted: parts.map(({ wanted }) => wanted),
     shares: parts.map(({ shares }) => shares),
   }
 }
 
-export const sizeOf = ({ traits, optional }: ArtLayer): number => traits.length + (optional === null ? 0 : 1)
+export const countValues = ({ traits, optional }: ArtLayer): number => traits.length + (optional === null ? 0 : 1)
 
-function countsOf({ traits, optional }: ArtLayer, count: number) {
+function computeCounts({ traits, optional }: ArtLayer, count: number) {
   const frequencies = traits.map((trait) => trait.frequency)
   const weights: number[] = frequencies.map((frequency) => ('weight' in frequency ? frequency.weight : 0))
   const exact: (number | null)[] = frequencies.map((frequency) =>
@@ -61,7 +61,10 @@ function countsOf({ traits, optional }: ArtLayer, count: number) {
  *
  * @param made the number of NFTs with each value, by layer
  */
-export function reachable({ count, exact, wanted, shares }: Problem, made: Problem['wanted']): Problem['wanted'] {
+export function lowerUnreachableCounts(
+  { count, exact, wanted, shares }: EditionProblem,
+  made: EditionProblem['wanted'],
+): EditionProblem['wanted'] {
   return wanted.map((counts, layer) => {
     const fixed = counts.map((wantedCount, value) => {
       const actual = made[layer]?.[value] ?? 0

@@ -1,7 +1,7 @@
 import { allCombinations } from './dense-rows.ts'
-import { type Diagram, diagramOf, findCheapest, topSum } from './diagram.ts'
+import { createDiagram, type Diagram, findCheapest, topSum } from './diagram.ts'
 import { exactSearch } from './exact-search.ts'
-import type { Problem } from './problem.ts'
+import type { EditionProblem } from './problem.ts'
 
 /** An exact count of a value. */
 export interface ExactCount {
@@ -32,7 +32,7 @@ export interface Sum {
 const MAX_STEPS = 3e8
 const MAX_ROUNDS = 400
 /** Maximum number of combinations in a space that is searched completely. */
-const MAX_SEARCHED = 20_000
+const MAX_SEARCHED_COMBINATIONS = 20_000
 const SCALES = [1, 2, 3, 4]
 
 type ValuePoints = Int32Array[]
@@ -43,22 +43,22 @@ type ValuePoints = Int32Array[]
  *
  * @param all the diagram of all rules, if there is one
  */
-export function prove(problem: Problem, all?: Diagram): Proof | null {
+export function prove(problem: EditionProblem, all?: Diagram): Proof | null {
   let members = allMembers(problem)
-  const points = contradiction(problem, members, all)
+  const points = findContradiction(problem, members, all)
   if (points === null) return null
   if (points !== 'searched') {
     members = { ...members, counts: members.counts.filter(({ layer, value }) => points[layer]?.[value] !== 0) }
     members = reduceMembers(members, (fewer) => isProven(problem, fewer, points))
   }
   // Other points may prove the contradiction with fewer members, so try to omit each member once more.
-  members = reduceMembers(members, (fewer) => contradiction(problem, fewer) !== null)
+  members = reduceMembers(members, (fewer) => findContradiction(problem, fewer) !== null)
   const diagram = diagramWith(problem, members.rules)
-  return { ...members, combinations: diagram.total, sum: sumOf(problem, members, diagram) }
+  return { ...members, combinations: diagram.total, sum: findSum(problem, members, diagram) }
 }
 
-function sumOf(problem: Problem, members: Members, diagram: Diagram): Sum | null {
-  const points = contradiction(problem, members)
+function findSum(problem: EditionProblem, members: ProofMembers, diagram: Diagram): Sum | null {
+  const points = findContradiction(problem, members)
   if (points === null || points === 'searched' || diagram.total < BigInt(problem.count)) return null
   const terms = members.counts.map((exactCount) => ({
     ...exactCount,
@@ -67,12 +67,12 @@ function sumOf(problem: Problem, members: Members, diagram: Diagram): Sum | null
   return { terms: terms.filter((term) => term.points !== 0), maxSum: topSum(diagram, points, problem.count) }
 }
 
-interface Members {
+interface ProofMembers {
   rules: number[]
   counts: ExactCount[]
 }
 
-const allMembers = ({ clauses, exact }: Problem): Members => ({
+const allMembers = ({ clauses, exact }: EditionProblem): ProofMembers => ({
   rules: [...new Set(clauses.map(({ rule }) => rule))],
   counts: exact.flatMap((counts, layer) =>
     counts.flatMap((count, value) => (count === null ? [] : [{ layer, value, count }])),
@@ -83,17 +83,17 @@ const allMembers = ({ clauses, exact }: Problem): Members => ({
  * Returns whether a problem is proven impossible by a relaxation, which permits choosing parts of combinations. The
  * counts that the relaxation permits form a range.
  */
-export const isImpossible = (problem: Problem): boolean => {
-  const points = contradiction(problem, allMembers(problem))
+export const isImpossible = (problem: EditionProblem): boolean => {
+  const points = findContradiction(problem, allMembers(problem))
   return points !== null && points !== 'searched'
 }
 
 /** Returns whether these rules and counts alone are proven impossible. False doesn't mean that they are possible. */
-export const isContradictory = (problem: Problem, members: Pick<Proof, 'rules' | 'counts'>): boolean =>
-  contradiction(problem, { rules: [...members.rules], counts: [...members.counts] }) !== null
+export const isContradictory = (problem: EditionProblem, members: Pick<Proof, 'rules' | 'counts'>): boolean =>
+  findContradiction(problem, { rules: [...members.rules], counts: [...members.counts] }) !== null
 
 /** Omits members one by one, as long as the others are still a proof. */
-function reduceMembers(members: Members, isProof: (members: Members) => boolean): Members {
+function reduceMembers(members: ProofMembers, isProof: (members: ProofMembers) => boolean): ProofMembers {
   let remaining = members
   for (let size = -1; size !== remaining.rules.length + remaining.counts.length; ) {
     size = remaining.rules.length + remaining.counts.length
@@ -109,8 +109,8 @@ function reduceMembers(members: Members, isProof: (members: Members) => boolean)
   return remaining
 }
 
-const diagramWith = ({ sizes, clauses }: Problem, rules: readonly number[]): Diagram =>
-  diagramOf(
+const diagramWith = ({ sizes, clauses }: EditionProblem, rules: readonly number[]): Diagram =>
+  createDiagram(
     sizes,
     clauses.filter(({ rule }) => rules.includes(rule)),
   )
@@ -119,36 +119,36 @@ const diagramWith = ({ sizes, clauses }: Problem, rules: readonly number[]): Dia
  * Finds points for values with exact counts, such that the counts require more points than any choice of distinct
  * combinations can have. If no points are needed, there are too few combinations.
  */
-function contradiction(
-  problem: Problem,
-  { rules, counts }: Members,
+function findContradiction(
+  problem: EditionProblem,
+  { rules, counts }: ProofMembers,
   diagram = diagramWith(problem, rules),
 ): ValuePoints | 'searched' | null {
   const exact = problem.sizes.map((size) => new Array<number | null>(size).fill(null))
   for (const { layer, value, count } of counts) (exact[layer] as (number | null)[])[value] = count
   const limited = { ...problem, exact, clauses: problem.clauses.filter(({ rule }) => rules.includes(rule)) }
-  const none = pointsOf(problem.sizes, () => 0)
+  const none = buildPoints(problem.sizes, () => 0)
   if (diagram.total < BigInt(problem.count)) return none
   let budget = MAX_STEPS
   for (const points of simplePoints(limited, diagram, counts)) {
-    budget -= costOf(diagram, points)
+    budget -= estimateCost(diagram, points)
     if (budget < 0) break
-    if (exceeds(diagram, limited, points)) return points
+    if (exceedsTopSum(diagram, limited, points)) return points
   }
-  return learnPoints(limited, diagram) ?? searchSolution(limited, diagram)
+  return learnPoints(limited, diagram) ?? searchAllCombinations(limited, diagram)
 }
 
-function isProven(problem: Problem, { rules, counts }: Members, points: ValuePoints): boolean {
+function isProven(problem: EditionProblem, { rules, counts }: ProofMembers, points: ValuePoints): boolean {
   const diagram = diagramWith(problem, rules)
-  const countedPoints = pointsOf(problem.sizes, (layer, value) =>
+  const countedPoints = buildPoints(problem.sizes, (layer, value) =>
     counts.some((exactCount) => exactCount.layer === layer && exactCount.value === value)
       ? (points[layer]?.[value] ?? 0)
       : 0,
   )
-  return diagram.total < BigInt(problem.count) || exceeds(diagram, problem, countedPoints)
+  return diagram.total < BigInt(problem.count) || exceedsTopSum(diagram, problem, countedPoints)
 }
 
-const pointsOf = (sizes: readonly number[], of: (layer: number, value: number) => number): ValuePoints =>
+const buildPoints = (sizes: readonly number[], of: (layer: number, value: number) => number): ValuePoints =>
   sizes.map((size, layer) => Int32Array.from({ length: size }, (_, value) => of(layer, value)))
 
 const widthOf = (points: ValuePoints): number =>
@@ -159,10 +159,10 @@ const widthOf = (points: ValuePoints): number =>
   )
 
 /** Returns the cost of testing points. Reading the points of a value takes as long as reading about 16 arcs. */
-const costOf = ({ arcs, sizes }: Diagram, points: ValuePoints): number =>
+const estimateCost = ({ arcs, sizes }: Diagram, points: ValuePoints): number =>
   arcs * widthOf(points) + 16 * sizes.reduce((sum, size) => sum + size, 0)
 
-function exceeds(diagram: Diagram, { exact, count }: Problem, points: ValuePoints): boolean {
+function exceedsTopSum(diagram: Diagram, { exact, count }: EditionProblem, points: ValuePoints): boolean {
   let sum = 0
   for (const [layer, layerPoints] of points.entries()) {
     for (const [value, valuePoints] of layerPoints.entries())
@@ -172,21 +172,25 @@ function exceeds(diagram: Diagram, { exact, count }: Problem, points: ValuePoint
 }
 
 /** Yields simple points: for a single count, for the counts of a layer, and for the sides of each clause. */
-function* simplePoints({ sizes, exact, clauses, count }: Problem, diagram: Diagram, counts: readonly ExactCount[]) {
+function* simplePoints(
+  { sizes, exact, clauses, count }: EditionProblem,
+  diagram: Diagram,
+  counts: readonly ExactCount[],
+) {
   for (const sign of [1, -1]) {
     for (const exactCount of counts) {
       const possible = diagram.withValue[exactCount.layer]?.[exactCount.value] ?? 0n
       const isEnough =
         sign === 1 ? possible >= BigInt(exactCount.count) : diagram.total - possible >= BigInt(count - exactCount.count)
       if (isEnough) continue
-      yield pointsOf(sizes, (layer, value) => (layer === exactCount.layer && value === exactCount.value ? sign : 0))
+      yield buildPoints(sizes, (layer, value) => (layer === exactCount.layer && value === exactCount.value ? sign : 0))
     }
     for (const chosenLayer of sizes.keys()) {
-      yield pointsOf(sizes, (layer, value) => (layer === chosenLayer && exact[layer]?.[value] !== null ? sign : 0))
+      yield buildPoints(sizes, (layer, value) => (layer === chosenLayer && exact[layer]?.[value] !== null ? sign : 0))
     }
   }
   for (const { layers, allowed } of clauses) {
-    yield pointsOf(sizes, (layer, value) => {
+    yield buildPoints(sizes, (layer, value) => {
       const allowedValues = allowed[layers.indexOf(layer)]
       if (allowedValues === undefined || exact[layer]?.[value] === null) return 0
       const isWhole = allowedValues.every((flag, other) => flag === 0 || exact[layer]?.[other] !== null)
@@ -196,7 +200,7 @@ function* simplePoints({ sizes, exact, clauses, count }: Problem, diagram: Diagr
 }
 
 /** Learns points iteratively. Values that are too rare in the cheapest combinations get more points. */
-function learnPoints({ sizes, exact, count, ...rest }: Problem, diagram: Diagram): ValuePoints | null {
+function learnPoints({ sizes, exact, count, ...rest }: EditionProblem, diagram: Diagram): ValuePoints | null {
   if (exact.every((counts) => counts.every((exactCount) => exactCount === null))) return null
   const learned = sizes.map((size) => new Float64Array(size))
   const combination = new Int16Array(sizes.length)
@@ -213,15 +217,15 @@ function learnPoints({ sizes, exact, count, ...rest }: Problem, diagram: Diagram
     if (round % 20 !== 0) continue
     const most = learned.reduce((max, layerPoints) => layerPoints.reduce((a, b) => Math.max(a, Math.abs(b)), max), 0)
     for (const scale of SCALES) {
-      const points = pointsOf(sizes, (layer, value) => Math.round(((learned[layer]?.[value] ?? 0) * scale) / most))
-      if (exceeds(diagram, { sizes, exact, count, ...rest }, points)) return points
+      const points = buildPoints(sizes, (layer, value) => Math.round(((learned[layer]?.[value] ?? 0) * scale) / most))
+      if (exceedsTopSum(diagram, { sizes, exact, count, ...rest }, points)) return points
     }
   }
   return null
 }
 
-function searchSolution(problem: Problem, diagram: Diagram): 'searched' | null {
-  if (diagram.omitted.length > 0 || diagram.total > BigInt(MAX_SEARCHED)) return null
+function searchAllCombinations(problem: EditionProblem, diagram: Diagram): 'searched' | null {
+  if (diagram.omitted.length > 0 || diagram.total > BigInt(MAX_SEARCHED_COMBINATIONS)) return null
   const all = allCombinations(diagram, problem.exact)
   return exactSearch(problem, all) === 'impossible' ? 'searched' : null
 }

@@ -20,7 +20,9 @@ export class References {
       for (const [trait, key] of Object.keys(traits).entries()) this.#sets.set(`${name}/${key}`, [{ layer, trait }])
     }
     // A group can't contain other groups, so resolve all groups before adding any.
-    const resolved = Object.entries(groups).map(([name, names]) => [name, this.union(names, ['groups', name])] as const)
+    const resolved = Object.entries(groups).map(
+      ([name, names]) => [name, this.resolveUnion(names, ['groups', name])] as const,
+    )
     for (const [name, { members }] of resolved) {
       if (this.#sets.has(name)) report(['groups', name], 'is also the name of a layer')
       else this.#sets.set(name, members)
@@ -28,17 +30,17 @@ export class References {
   }
 
   /** Returns a set for each name. */
-  each(names: string | readonly string[], at: Path): TraitSet[] {
+  resolveEach(names: string | readonly string[], at: Path): TraitSet[] {
     return [names].flat().map((name, index) => {
       const members = this.#sets.get(name)
-      if (members === undefined) this.#refuse(name, typeof names === 'string' ? at : [...at, index])
+      if (members === undefined) this.#reportUnknown(name, typeof names === 'string' ? at : [...at, index])
       return { name, members: members ?? [] }
     })
   }
 
   /** Returns the union of the traits of all names. */
-  union(names: string | readonly string[], at: Path): TraitSet {
-    const sets = this.each(names, at)
+  resolveUnion(names: string | readonly string[], at: Path): TraitSet {
+    const sets = this.resolveEach(names, at)
     const members = sets.flatMap((set) => set.members).sort((a, b) => a.layer - b.layer || a.trait - b.trait)
     const isSame = (a: Member, b: Member | undefined) => a.layer === b?.layer && a.trait === b.trait
     return {
@@ -47,7 +49,7 @@ export class References {
     }
   }
 
-  #refuse(name: string, at: Path): void {
+  #reportUnknown(name: string, at: Path): void {
     const knownNames = [...this.#sets.keys()]
     const inLayer = knownNames.find((knownName) => knownName.endsWith(`/${name}`))
     const near = inLayer ?? nearest(name, knownNames)

@@ -1,11 +1,11 @@
 import { allCombinations, denseRows } from './dense-rows.ts'
 import type { Diagram } from './diagram.ts'
 import { exactSearch } from './exact-search.ts'
-import type { Problem } from './problem.ts'
+import type { EditionProblem } from './problem.ts'
 import { sparseRows } from './sparse-rows.ts'
 
 /** Maximum number of combinations in a space that is listed. */
-const MAX_LISTED = 200_000
+const MAX_LISTED_COMBINATIONS = 200_000
 /** Number of combinations per NFT below which random combinations are often duplicates. */
 const MAX_DENSE_RATIO = 64
 
@@ -18,10 +18,10 @@ export interface Rows {
 }
 
 /** Searches for distinct rows that satisfy the rules and meet the counts; null if none are found. */
-export function findRows(problem: Problem, diagram: Diagram, seed: string): Rows | null {
+export function findRows(problem: EditionProblem, diagram: Diagram, seed: string): Rows | null {
   const { count, exact, sizes } = problem
   if (count === 0) return countsIfExact(problem, new Int16Array(0))
-  const listed = Math.min(Math.max(MAX_LISTED, 4 * count), count * MAX_DENSE_RATIO)
+  const listed = Math.min(Math.max(MAX_LISTED_COMBINATIONS, 4 * count), count * MAX_DENSE_RATIO)
   // A diagram that omits rules contains combinations that violate these rules.
   if (diagram.omitted.length > 0 || diagram.total > BigInt(listed)) {
     const rows = sparseRows(problem, diagram, seed)
@@ -36,7 +36,7 @@ export function findRows(problem: Problem, diagram: Diagram, seed: string): Rows
 }
 
 /** Counts the values of rows; null if an exact count isn't met. */
-function countsIfExact({ sizes, exact }: Problem, values: Int16Array): Rows | null {
+function countsIfExact({ sizes, exact }: EditionProblem, values: Int16Array): Rows | null {
   const valueCounts = sizes.map((size) => new Array<number>(size).fill(0))
   for (const [index, value] of values.entries()) {
     const counts = valueCounts[index % valueCounts.length] as number[]

@@ -2,15 +2,15 @@ import * as z from 'zod'
 import { parseMaximum, parseTraitValue, TRAIT_TYPES, type TraitType } from '../api/traits.ts'
 import { nearest } from '../core/nearest.ts'
 import { quoted } from '../core/quoted.ts'
-import { ART_FORMATS, BLEND_MODES, MAX_COUNT } from './types.ts'
+import { ART_FORMATS, BLEND_MODES, MAX_NFT_COUNT } from './types.ts'
 
 const MAX_LAYERS = 64
-const MAX_TRAITS = 2000
+const MAX_TRAITS_PER_LAYER = 2000
 const MAX_RULES = 1000
-const MAX_SIDE = 16_384
+const MAX_SIDE_PIXELS = 16_384
 
 /** Returns the message for an unknown key. It suggests the field that the user probably meant. */
-const unknownKey =
+const unknownKeyMessage =
   (knownKeys: readonly string[]): z.core.$ZodErrorMap =>
   (issue) => {
     if (issue.code !== 'unrecognized_keys') return undefined
@@ -19,54 +19,56 @@ const unknownKey =
   }
 
 /** Returns a strict object schema. For an unknown key, its error suggests the field that the user probably meant. */
-const fields = <Shape extends z.ZodRawShape>(shape: Shape) =>
-  z.strictObject(shape, { error: unknownKey(Object.keys(shape)) })
+const strictFields = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.strictObject(shape, { error: unknownKeyMessage(Object.keys(shape)) })
 
-const line = z
+const lineSchema = z
   .string()
   .regex(/^[^\p{Cc}]*\S[^\p{Cc}]*$/u, { error: 'must be one line of text' })
   .max(500, { error: 'must have at most 500 characters' })
-const name = line
+const nameSchema = lineSchema
   .regex(/^\S(?:.*\S)?$/u, { error: 'must not begin or end with a space' })
   .max(100, { error: 'must have at most 100 characters' })
 /** A slash separates the layer name from the trait name in a reference, so names can't contain a slash. */
-const plainName = name.regex(/^[^/]*$/, { error: 'must not contain a slash' })
-const template = z
+const plainNameSchema = nameSchema.regex(/^[^/]*$/, { error: 'must not contain a slash' })
+const templateSchema = z
   .string()
   .regex(/\S/, { error: 'must not be empty' })
   .max(10_000, { error: 'must have at most 10000 characters' })
   .regex(/^(?:[^{}]|\{number\})*$/, { error: 'must contain no braces except {number}' })
-const count = z
+const countSchema = z
   .int({ error: 'must be a whole number' })
   .min(0, { error: 'must be at least 0' })
-  .max(MAX_COUNT, { error: `must be at most ${MAX_COUNT}` })
-const opacity = z
+  .max(MAX_NFT_COUNT, { error: `must be at most ${MAX_NFT_COUNT}` })
+const opacitySchema = z
   .number({ error: 'must be a number from 0 to 1' })
   .min(0, { error: 'must be at least 0' })
   .max(1, { error: 'must be at most 1' })
-const blend = z.enum(BLEND_MODES)
+const blendSchema = z.enum(BLEND_MODES)
 
-const SHARE = /^(\d{1,2}(?:\.\d{1,6})?)%$/
-const OPTIONAL = 'must be a share below 100 % such as "20%", or the exact number of NFTs without this layer'
-const optional = z.union([count, z.string().regex(SHARE, { error: OPTIONAL })], { error: OPTIONAL })
+const SHARE_PATTERN = /^(\d{1,2}(?:\.\d{1,6})?)%$/
+const OPTIONAL_PROBLEM = 'must be a share below 100 % such as "20%", or the exact number of NFTs without this layer'
+const optionalSchema = z.union([countSchema, z.string().regex(SHARE_PATTERN, { error: OPTIONAL_PROBLEM })], {
+  error: OPTIONAL_PROBLEM,
+})
 
-const textOrNumber = z.union([line, z.number()], {
+const textOrNumberSchema = z.union([lineSchema, z.number()], {
   error: 'must be one line of text or a number: write texts such as "null" and "true" in quotes',
 })
 
-const trait = fields({
-  file: line.describe('Path of the image, relative to the folder of the layer'),
+const traitSchema = strictFields({
+  file: lineSchema.describe('Path of the image, relative to the folder of the layer'),
   weight: z
     .number({ error: 'must be a number' })
     .min(0, { error: 'must be at least 0' })
     .max(1e9, { error: 'must be at most 1000000000' })
     .optional()
     .describe('Weight relative to the other weights of the layer. Default: 1'),
-  count: count.optional().describe('Exact number of NFTs with this trait, instead of a weight'),
-  opacity: opacity.optional().describe('Opacity from 0 to 1. Default: the opacity of the layer'),
-  blend: blend.optional().describe('Blend mode. Default: the blend mode of the layer'),
+  count: countSchema.optional().describe('Exact number of NFTs with this trait, instead of a weight'),
+  opacity: opacitySchema.optional().describe('Opacity from 0 to 1. Default: the opacity of the layer'),
+  blend: blendSchema.optional().describe('Blend mode. Default: the blend mode of the layer'),
   hidden: z.boolean().optional().describe('Whether NFTs have no attribute for this trait'),
-  value: textOrNumber.optional().describe('Value of the attribute. Default: the name of the trait'),
+  value: textOrNumberSchema.optional().describe('Value of the attribute. Default: the name of the trait'),
 }).check((context) => {
   const { weight, count: exact } = context.value
   if (weight !== undefined && exact !== undefined) {
@@ -75,40 +77,41 @@ const trait = fields({
   }
 })
 
-const layer = fields({
-  name: plainName.describe('Name of the layer, and of its attribute'),
-  folder: line.optional().describe('Folder of the images, relative to this file'),
-  optional: optional
+const layerSchema = strictFields({
+  name: plainNameSchema.describe('Name of the layer, and of its attribute'),
+  folder: lineSchema.optional().describe('Folder of the images, relative to this file'),
+  optional: optionalSchema
     .optional()
     .describe('Share of the NFTs that show no trait of this layer, such as 20%, or their exact number'),
-  opacity: opacity.optional().describe('Opacity from 0 to 1. Default: 1'),
-  blend: blend.optional().describe('Blend mode. Default: normal'),
+  opacity: opacitySchema.optional().describe('Opacity from 0 to 1. Default: 1'),
+  blend: blendSchema.optional().describe('Blend mode. Default: normal'),
   hidden: z.boolean().optional().describe('Whether NFTs have no attribute for this layer'),
   type: z.enum(TRAIT_TYPES).optional().describe('Type of the attributes of the layer. Default: text'),
   max: z.number({ error: 'must be a number' }).optional().describe('Maximum value, for a numeric type'),
   traits: z
-    .record(name, trait)
+    .record(nameSchema, traitSchema)
     .describe('Traits by name')
     .check((context) => {
       const { length } = Object.keys(context.value)
-      if (length > 0 && length <= MAX_TRAITS) return
-      const message = length === 0 ? 'is empty: a layer needs a trait' : `must have at most ${MAX_TRAITS} traits`
+      if (length > 0 && length <= MAX_TRAITS_PER_LAYER) return
+      const message =
+        length === 0 ? 'is empty: a layer needs a trait' : `must have at most ${MAX_TRAITS_PER_LAYER} traits`
       context.issues.push({ code: 'custom', message, input: context.value })
     }),
 })
 
-const references = z.union([line, z.array(line).min(1).max(1000)], {
+const referencesSchema = z.union([lineSchema, z.array(lineSchema).min(1).max(1000)], {
   error: ({ input }) =>
     input === null || (Array.isArray(input) && input.length === 0)
       ? 'is empty: use a layer, "Layer/Trait", a group, or a list of these'
       : 'must be a layer, "Layer/Trait", a group, or a list of these',
 })
 
-const rule = fields({
-  if: references.describe('The rule applies to NFTs with one of these traits'),
-  requires: references.optional().describe('The NFT must have each of these traits'),
-  excludes: references.optional().describe('The NFT must have none of these traits'),
-  only_with: references.optional().describe('The NFT must have at least one of these traits'),
+const ruleSchema = strictFields({
+  if: referencesSchema.describe('The rule applies to NFTs with one of these traits'),
+  requires: referencesSchema.optional().describe('The NFT must have each of these traits'),
+  excludes: referencesSchema.optional().describe('The NFT must have none of these traits'),
+  only_with: referencesSchema.optional().describe('The NFT must have at least one of these traits'),
 }).check((context) => {
   const { requires, excludes, only_with: onlyWith } = context.value
   if ([requires, excludes, onlyWith].filter((condition) => condition !== undefined).length === 1) return
@@ -116,22 +119,22 @@ const rule = fields({
   context.issues.push({ code: 'custom', message, input: context.value })
 })
 
-const oneOfOne = fields({
-  at: count.min(1, { error: 'must be at least 1' }).describe('Number of the NFT'),
-  image: line.describe('Path of the image, relative to this file'),
-  title: template.optional().describe('Title of the NFT. Default: the title for all NFTs'),
-  description: template.optional().describe('Description of the NFT. Default: the description for all NFTs'),
-  attributes: z.record(name, textOrNumber).optional().describe('Values of attributes by name'),
+const oneOfOneSchema = strictFields({
+  at: countSchema.min(1, { error: 'must be at least 1' }).describe('Number of the NFT'),
+  image: lineSchema.describe('Path of the image, relative to this file'),
+  title: templateSchema.optional().describe('Title of the NFT. Default: the title for all NFTs'),
+  description: templateSchema.optional().describe('Description of the NFT. Default: the description for all NFTs'),
+  attributes: z.record(nameSchema, textOrNumberSchema).optional().describe('Values of attributes by name'),
 })
 
-const side = z
+const sideSchema = z
   .int({ error: 'must be a whole number of pixels' })
   .min(1, { error: 'must be at least 1 pixel' })
-  .max(MAX_SIDE, { error: `must be at most ${MAX_SIDE} pixels` })
+  .max(MAX_SIDE_PIXELS, { error: `must be at most ${MAX_SIDE_PIXELS} pixels` })
 
-const output = fields({
-  width: side.optional().describe('Width in pixels. Default: the width of the images'),
-  height: side.optional().describe('Height in pixels. Default: the height of the images'),
+const outputSchema = strictFields({
+  width: sideSchema.optional().describe('Width in pixels. Default: the width of the images'),
+  height: sideSchema.optional().describe('Height in pixels. Default: the height of the images'),
   format: z.enum(ART_FORMATS).optional().describe('Image format. Default: png. webp is lossless'),
   background: z
     .string()
@@ -154,44 +157,48 @@ export const isAttributeValue = ([top, list, ...rest]: readonly string[]): boole
   (top === 'one_of_ones' && list === 'attributes' && rest.length === 1)
 
 /** The schema of `art.yaml`. `art-file.ts` checks rules that concern several fields. */
-export const artSchema = fields({
-  title: template.describe('Title of each NFT. {number} is the number of the NFT'),
-  description: template.describe('Description of each NFT. {number} is the number of the NFT'),
-  collection: name.optional().describe('Name of the collection'),
-  output: output.optional().describe('Size and format of the images'),
+export const artSchema = strictFields({
+  title: templateSchema.describe('Title of each NFT. {number} is the number of the NFT'),
+  description: templateSchema.describe('Description of each NFT. {number} is the number of the NFT'),
+  collection: nameSchema.optional().describe('Name of the collection'),
+  output: outputSchema.optional().describe('Size and format of the images'),
   layers: z
-    .array(layer)
+    .array(layerSchema)
     .min(1, { error: 'must have at least one layer' })
     .max(MAX_LAYERS, { error: `must have at most ${MAX_LAYERS} layers` })
     .describe('Layers, from the bottom to the top'),
-  groups: z.record(plainName, references).optional().describe('Groups of traits, for rules'),
+  groups: z.record(plainNameSchema, referencesSchema).optional().describe('Groups of traits, for rules'),
   rules: z
-    .array(rule)
+    .array(ruleSchema)
     .max(MAX_RULES, { error: `must have at most ${MAX_RULES} rules` })
     .optional()
     .describe('Rules that every NFT follows'),
-  one_of_ones: z.array(oneOfOne).max(10_000).optional().describe('NFTs with a unique image'),
+  one_of_ones: z.array(oneOfOneSchema).max(10_000).optional().describe('NFTs with a unique image'),
 })
 
 export type ArtFile = z.output<typeof artSchema>
 export type LayerEntry = ArtFile['layers'][number]
 
 /** Returns the share in a text such as `20%`, as a number from 0 to 1. */
-export const shareOf = (text: string): number => Number(SHARE.exec(text)?.[1]) / 100
+export const parseShare = (text: string): number => Number(SHARE_PATTERN.exec(text)?.[1]) / 100
 
 /** Returns an attribute's value as text. A number is in its shortest form: `1.50` becomes `1.5`. */
-export function textOfValue(type: TraitType | undefined, value: string | number): string {
+export function formatAttributeValue(type: TraitType | undefined, value: string | number): string {
   const text = String(value)
   if (type === undefined || type === 'date') return text
   const parsed = parseTraitValue(type, undefined, text)
-  // Return an invalid value unchanged, because `checkTypes` reports it.
+  // Return an invalid value unchanged, because `checkTraitValues` reports it.
   return 'problem' in parsed ? text : parsed.text
 }
 
-type Report = (path: (string | number)[], message: string) => void
+type ReportProblem = (path: (string | number)[], message: string) => void
 
 /** Reports traits whose values don't match the type of their layer. */
-export function checkTypes({ type, max, traits }: LayerEntry, at: (string | number)[], report: Report): void {
+export function checkTraitValues(
+  { type, max, traits }: LayerEntry,
+  at: (string | number)[],
+  report: ReportProblem,
+): void {
   if (type === undefined) {
     if (max !== undefined) report([...at, 'max'], 'needs a type, such as type: number')
     return

@@ -8,7 +8,7 @@ import type { Art, ArtIssue } from './types.ts'
  *
  * @param hashes the hash of each trait's image; null to compare only paths
  */
-export function sharedImages({ file, layers }: Art, hashes: readonly string[] | null): ArtIssue[] {
+export function findSharedImages({ file, layers }: Art, hashes: readonly string[] | null): ArtIssue[] {
   const first = new Map<string, { name: string; place: string; file: string }>()
   let index = 0
   return layers.flatMap((layer) =>

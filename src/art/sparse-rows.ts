@@ -1,9 +1,9 @@
 import { SeededRandom } from '../core/random-words.ts'
 import { Balance, Buckets } from './balance.ts'
-import { type Clause, follows } from './clauses.ts'
+import { type Clause, satisfiesClause } from './clauses.ts'
 import { type Diagram, findCheapest } from './diagram.ts'
 import { FittedDiagram } from './fit.ts'
-import type { Problem } from './problem.ts'
+import type { EditionProblem } from './problem.ts'
 
 /** Number of draws of a combination after which the weights are flattened. */
 const MAX_DRAWS = 60
@@ -29,14 +29,14 @@ const MAX_THIRD_VALUES = 8
  *
  * @returns the values of each row by layer; null if fewer distinct rows were found
  */
-export function sparseRows(problem: Problem, diagram: Diagram, seed: string): Int16Array | null {
+export function sparseRows(problem: EditionProblem, diagram: Diagram, seed: string): Int16Array | null {
   const { count, sizes, clauses, exact, wanted } = problem
   const random = new SeededRandom(seed, 'rows')
   // A wanted number may round to 0 although the rules require the value.
   const inWanted = wanted.map((counts, layer) =>
     counts.map((wantedCount, value) => (exact[layer]?.[value] === 0 ? 0 : Math.max(wantedCount, 0.01))),
   )
-  const rows = drawRows(new FittedDiagram(diagram, inWanted), { count, layers: sizes.length, clauses, random })
+  const rows = drawRows(new FittedDiagram(diagram, inWanted), { count, layerCount: sizes.length, clauses, random })
   if (rows === null) return null
   new RowRepair(problem, diagram, rows, new SeededRandom(seed, 'repair')).run()
   return rows
@@ -44,13 +44,13 @@ export function sparseRows(problem: Problem, diagram: Diagram, seed: string): In
 
 interface DrawInput {
   count: number
-  layers: number
+  layerCount: number
   clauses: readonly Clause[]
   random: SeededRandom
 }
 
-function drawRows(fitted: FittedDiagram, { count, layers, clauses, random }: DrawInput): Int16Array | null {
-  const rows = new Int16Array(count * layers)
+function drawRows(fitted: FittedDiagram, { count, layerCount, clauses, random }: DrawInput): Int16Array | null {
+  const rows = new Int16Array(count * layerCount)
   const knownKeys = new Set<string>()
   let flattened = 0
   for (let row = 0; row < count; row++) {
@@ -61,9 +61,9 @@ function drawRows(fitted: FittedDiagram, { count, layers, clauses, random }: Dra
         tries = 0
         fitted.flatten()
       }
-      fitted.draw(random, rows, row * layers)
-      const key = combinationKey(rows, row * layers, layers)
-      if (knownKeys.has(key) || !clauses.every((clause) => follows(clause, rows, row * layers))) continue
+      fitted.draw(random, rows, row * layerCount)
+      const key = combinationKey(rows, row * layerCount, layerCount)
+      if (knownKeys.has(key) || !clauses.every((clause) => satisfiesClause(clause, rows, row * layerCount))) continue
       knownKeys.add(key)
       break
     }
@@ -82,31 +82,31 @@ class RowRepair {
   readonly #diagram: Diagram
   readonly #rows: Int16Array
   readonly #random: SeededRandom
-  readonly #layers: number
-  readonly #count: number
+  readonly #layerCount: number
+  readonly #rowCount: number
   readonly #clauses: readonly Clause[]
-  readonly #ofLayer: readonly (readonly Clause[])[]
+  readonly #clausesByLayer: readonly (readonly Clause[])[]
   readonly #balance: Balance
   readonly #buckets: Buckets
   readonly #known = new Set<string>()
   readonly #next: Int16Array
   /** The total number of values in all layers. */
-  readonly #values: number
+  readonly #valueCount: number
   #steps = 0
 
-  constructor(problem: Problem, diagram: Diagram, rows: Int16Array, random: SeededRandom) {
+  constructor(problem: EditionProblem, diagram: Diagram, rows: Int16Array, random: SeededRandom) {
     const { sizes, count, clauses } = problem
     this.#diagram = diagram
     this.#rows = rows
     this.#random = random
-    this.#layers = sizes.length
-    this.#count = count
+    this.#layerCount = sizes.length
+    this.#rowCount = count
     this.#clauses = clauses
-    this.#ofLayer = sizes.map((_, layer) => clauses.filter(({ layers }) => layers.includes(layer)))
+    this.#clausesByLayer = sizes.map((_, layer) => clauses.filter(({ layers }) => layers.includes(layer)))
     this.#balance = new Balance(problem)
     this.#buckets = new Buckets(sizes, count)
     this.#next = new Int16Array(sizes.length)
-    this.#values = sizes.reduce((sum, size) => sum + size, 0)
+    this.#valueCount = sizes.reduce((sum, size) => sum + size, 0)
     for (let row = 0; row < count; row++) this.#enter(row, 1)
   }
 
@@ -116,10 +116,10 @@ class RowRepair {
     while (this.#steps < MAX_STEPS && best > 0) {
       this.#move()
       const { total } = this.#balance
-      this.#steps += 1000 + 4 * this.#values
+      this.#steps += 1000 + 4 * this.#valueCount
       idle = total < best ? 0 : idle + 1
       best = Math.min(best, total)
-      if (idle > MAX_IDLE_EXACT_MOVES || (idle > MAX_IDLE_MOVES && this.#balance.exactErrors === 0)) break
+      if (idle > MAX_IDLE_EXACT_MOVES || (idle > MAX_IDLE_MOVES && this.#balance.exactPenalty === 0)) break
     }
   }
 
@@ -128,12 +128,12 @@ class RowRepair {
    * possible.
    */
   #move(): void {
-    const over = this.#balance.values(1)
-    const under = this.#balance.values(-1)
+    const over = this.#balance.deviatingValues(1)
+    const under = this.#balance.deviatingValues(-1)
     const exact = new Set([...over, ...under].filter(({ isExact }) => isExact).map((deviation) => deviation.layer))
     const from = exact.size > 0 ? over.filter((deviation) => exact.has(deviation.layer)) : over
     const { layer, value } = from[this.#random.below(from.length)] ?? { layer: 0, value: 0 }
-    const rows = this.#buckets.of(layer, value)
+    const rows = this.#buckets.rowsWith(layer, value)
     const inLayer = this.#random.shuffle(under.filter((deviation) => deviation.layer === layer))
     for (const { value: to } of inLayer.slice(0, 4)) if (this.#moveInLayer(layer, value, to)) return
     for (let tries = 0; tries < 3 && rows.length > 0; tries++) {
@@ -141,7 +141,7 @@ class RowRepair {
     }
     // Values outside of the chosen layer may prevent the change, so change any row if this doesn't increase the
     // penalty.
-    this.#changeSeveral(this.#random.below(this.#count))
+    this.#changeSeveral(this.#random.below(this.#rowCount))
   }
 
   /** Moves an NFT from one value of a layer to another, directly or through a third value. */
@@ -164,19 +164,19 @@ class RowRepair {
    * Changes a value in one of several random rows. Returns the row; null if the rules or other rows prevent the change.
    */
   #changeOne(layer: number, from: number, to: number): number | null {
-    const rows = this.#buckets.of(layer, from)
-    const clauses = this.#ofLayer[layer] ?? []
+    const rows = this.#buckets.rowsWith(layer, from)
+    const clauses = this.#clausesByLayer[layer] ?? []
     for (let tries = 0; tries < SAMPLE_SIZE && rows.length > 0; tries++) {
       const row = rows[this.#random.below(rows.length)] as number
       this.#set(row, layer, to)
       this.#steps += clauses.length + 1
-      if (clauses.every((clause) => follows(clause, this.#next)) && this.#replace(row)) return row
+      if (clauses.every((clause) => satisfiesClause(clause, this.#next)) && this.#replace(row)) return row
     }
     return null
   }
 
   #set(row: number, layer: number, value: number): void {
-    this.#next.set(this.#rows.subarray(row * this.#layers, (row + 1) * this.#layers))
+    this.#next.set(this.#rows.subarray(row * this.#layerCount, (row + 1) * this.#layerCount))
     this.#next[layer] = value
   }
 
@@ -185,8 +185,8 @@ class RowRepair {
    * differs.
    */
   #changeSeveral(row: number): boolean {
-    this.#steps += this.#diagram.arcs + 16 * this.#values
-    const at = row * this.#layers
+    this.#steps += this.#diagram.arcs + 16 * this.#valueCount
+    const at = row * this.#layerCount
     const noise = this.#diagram.sizes.map((size) => Float64Array.from({ length: size }, () => this.#random.below(256)))
     const cost = (layer: number, value: number) => {
       const current = this.#rows[at + layer] as number
@@ -195,28 +195,28 @@ class RowRepair {
     }
     findCheapest(this.#diagram, cost, this.#next)
     let change = 0
-    for (let layer = 0; layer < this.#layers; layer++) {
+    for (let layer = 0; layer < this.#layerCount; layer++) {
       change += this.#balance.change(layer, this.#rows[at + layer] as number, this.#next[layer] as number)
     }
-    if (change > 0 || !this.#clauses.every((clause) => follows(clause, this.#next))) return false
+    if (change > 0 || !this.#clauses.every((clause) => satisfiesClause(clause, this.#next))) return false
     return this.#replace(row) && change < 0
   }
 
   #replace(row: number): boolean {
-    if (this.#known.has(combinationKey(this.#next, 0, this.#layers))) return false
+    if (this.#known.has(combinationKey(this.#next, 0, this.#layerCount))) return false
     this.#enter(row, -1)
-    this.#rows.set(this.#next, row * this.#layers)
+    this.#rows.set(this.#next, row * this.#layerCount)
     this.#enter(row, 1)
     return true
   }
 
   #enter(row: number, by: 1 | -1): void {
-    const at = row * this.#layers
+    const at = row * this.#layerCount
     this.#balance.count(this.#rows, at, by)
-    const key = combinationKey(this.#rows, at, this.#layers)
+    const key = combinationKey(this.#rows, at, this.#layerCount)
     if (by === 1) this.#known.add(key)
     else this.#known.delete(key)
-    for (let layer = 0; layer < this.#layers; layer++) {
+    for (let layer = 0; layer < this.#layerCount; layer++) {
       const value = this.#rows[at + layer] as number
       if (by === 1) this.#buckets.add(row, layer, value)
       else this.#buckets.remove(row, layer, value)

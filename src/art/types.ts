@@ -2,7 +2,7 @@ import type { TraitType } from '../api/traits.ts'
 import type { Place } from '../core/errors.ts'
 
 /** Maximum number of NFTs in an edition. */
-export const MAX_COUNT = 1_000_000
+export const MAX_NFT_COUNT = 1_000_000
 export const DEFAULT_SEED = 'gdn'
 
 /** The separable blend modes of W3C's Compositing and Blending Level 1 (https://www.w3.org/TR/compositing-1/). */
@@ -19,7 +19,7 @@ export type ArtFormat = (typeof ART_FORMATS)[number]
 export type Frequency = { weight: number } | { count: number }
 
 /** The frequency of NFTs without a trait of a layer: a share of all generated NFTs (0 to 1), or an exact count. */
-export type Optional = { share: number } | { count: number }
+export type OptionalFrequency = { share: number } | { count: number }
 
 export interface ArtTrait {
   name: string
@@ -46,7 +46,7 @@ export interface ArtLayer {
   /** The folder as spelled in `art.yaml`, and its location; null if the file doesn't specify it. */
   namedFolder: { file: string; place: Place } | null
   /** The frequency of NFTs without a trait of this layer; null if every NFT has one. */
-  optional: Optional | null
+  optional: OptionalFrequency | null
   /** The type of the layer's attributes; null for text. */
   type: TraitType | null
   /** The maximum value of a typed trait. */

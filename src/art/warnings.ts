@@ -7,23 +7,28 @@ import { quoted } from '../core/quoted.ts'
 import type { Art, ArtIssue } from './types.ts'
 
 /** Maximum number of files that a note lists. */
-const MAX_LISTED = 5
-const IMAGE = /^[^.].*\.(?:png|webp|jpe?g|gif|avif|svg)$/i
+const MAX_LISTED_FILES = 5
+const IMAGE_NAME = /^[^.].*\.(?:png|webp|jpe?g|gif|avif|svg)$/i
 
 /**
  * Returns warnings about parts of an `art.yaml` that are valid but probably unintended.
  *
  * @param folder the absolute path of the folder of the file
  */
-export async function artWarnings(art: Art, count: number, folder: string): Promise<ArtIssue[]> {
-  return [...equalTitles(art, count), ...misspelledTags(art), ...spellings(art), ...(await unnamedImages(art, folder))]
+export async function collectArtWarnings(art: Art, count: number, folder: string): Promise<ArtIssue[]> {
+  return [
+    ...findEqualTitles(art, count),
+    ...findMisspelledTags(art),
+    ...findCaseDifferences(art),
+    ...(await findUnusedImages(art, folder)),
+  ]
 }
 
 /**
  * Warns about equal titles. The hint uses quotes, because an unquoted number sign after a space begins a comment in
  * YAML.
  */
-function equalTitles({ file, title, oneOfOnes }: Art, count: number): ArtIssue[] {
+function findEqualTitles({ file, title, oneOfOnes }: Art, count: number): ArtIssue[] {
   const generatedCount = count - oneOfOnes.filter((oneOfOne) => oneOfOne.title !== null).length
   if (generatedCount < 2 || title.includes('{number}')) return []
   const fix = `title: ${JSON.stringify(`${title} #{number}`)}`
@@ -35,12 +40,12 @@ function equalTitles({ file, title, oneOfOnes }: Art, count: number): ArtIssue[]
   ]
 }
 
-function misspelledTags({ file, layers, oneOfOnes }: Art): ArtIssue[] {
+function findMisspelledTags({ file, layers, oneOfOnes }: Art): ArtIssue[] {
   const names = layers.map(({ name }) => name)
   return oneOfOnes.flatMap(({ attributes, place }) =>
     attributes.flatMap(({ tag }) => {
       const near = names.includes(tag) ? undefined : nearest(tag, names)
-      // Ignore attributes that differ only in case, because `spellings` reports them.
+      // Ignore attributes that differ only in case, because `findCaseDifferences` reports them.
       if (near === undefined || near.toLowerCase() === tag.toLowerCase()) return []
       const message = `the attribute ${quoted(tag)} is not the name of a layer: did you mean ${quoted(near)}?`
       return [{ place: { file, line: place.line }, message }]
@@ -51,7 +56,7 @@ function misspelledTags({ file, layers, oneOfOnes }: Art): ArtIssue[] {
 /**
  * Finds traits of a layer that differ only in case, and attributes that differ only in case from the name of a layer.
  */
-function spellings({ file, layers, oneOfOnes }: Art): ArtIssue[] {
+function findCaseDifferences({ file, layers, oneOfOnes }: Art): ArtIssue[] {
   const warnings: ArtIssue[] = []
   const add = (first: Map<string, string>, text: string, { place, of }: { place: Place; of: string | null }) => {
     const earlier = first.get(text.toLowerCase())
@@ -77,7 +82,7 @@ function spellings({ file, layers, oneOfOnes }: Art): ArtIssue[] {
 }
 
 /** Finds images and folders that `art.yaml` doesn't name, next to those of the layers. */
-async function unnamedImages({ file, layers, oneOfOnes }: Art, base: string): Promise<ArtIssue[]> {
+async function findUnusedImages({ file, layers, oneOfOnes }: Art, base: string): Promise<ArtIssue[]> {
   const named = new Set([
     ...layers.flatMap(({ traits }) => traits.map(({ path }) => path)),
     ...oneOfOnes.map((oneOfOne) => oneOfOne.path),
@@ -88,25 +93,25 @@ async function unnamedImages({ file, layers, oneOfOnes }: Art, base: string): Pr
   ofTraits.delete(base)
   const unnamed: string[] = []
   for (const folder of ofTraits) {
-    for (const { name, isFolder } of await entriesOf(folder)) {
-      if (!isFolder && IMAGE.test(name) && !named.has(join(folder, name))) unnamed.push(join(folder, name))
+    for (const { name, isFolder } of await readEntries(folder)) {
+      if (!isFolder && IMAGE_NAME.test(name) && !named.has(join(folder, name))) unnamed.push(join(folder, name))
     }
   }
   for (const parent of new Set([...ofTraits].map(dirname))) {
     if (isInside(base, parent)) continue
-    for (const { name, isFolder } of await entriesOf(parent)) {
+    for (const { name, isFolder } of await readEntries(parent)) {
       const path = join(parent, name)
       const isLayer = isFolder && !name.startsWith('.') && ![...folders].some((folder) => isInside(folder, path))
-      if (isLayer && (await entriesOf(path)).some((entry) => IMAGE.test(entry.name))) unnamed.push(path)
+      if (isLayer && (await readEntries(path)).some((entry) => IMAGE_NAME.test(entry.name))) unnamed.push(path)
     }
   }
   if (unnamed.length === 0) return []
-  const shownPaths = unnamed.slice(0, MAX_LISTED).map((path) => relative(base, path))
-  const more = unnamed.length > MAX_LISTED ? `, and ${unnamed.length - MAX_LISTED} more` : ''
+  const shownPaths = unnamed.slice(0, MAX_LISTED_FILES).map((path) => relative(base, path))
+  const more = unnamed.length > MAX_LISTED_FILES ? `, and ${unnamed.length - MAX_LISTED_FILES} more` : ''
   return [{ place: { file }, message: `no layer uses ${shownPaths.join(', ')}${more}` }]
 }
 
-const entriesOf = async (folder: string): Promise<{ name: string; isFolder: boolean }[]> => {
+const readEntries = async (folder: string): Promise<{ name: string; isFolder: boolean }[]> => {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
   return entries
     .map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() }))

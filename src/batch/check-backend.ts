@@ -1,15 +1,15 @@
 import { isRestored, refuseOtherBackend } from '../client/backend.ts'
 import { IDS_PER_CALL, readRecords } from '../operations/reconcile/listing.ts'
 import { updateDrop } from '../state/drops.ts'
-import { markNftLost, nftsOf, reopenEnded } from '../state/row-outcomes.ts'
-import { lastRequest } from '../state/row-requests.ts'
+import { markNftLost, readNftsOfRun, reopenEnded } from '../state/row-outcomes.ts'
+import { findLastRequestNumber } from '../state/row-requests.ts'
 import type { StoredRun } from './runs/stored-run.ts'
 import type { BatchOptions, CheckDeps } from './types.ts'
 
 /** The result of comparing the run's recorded backend with the backend that responds. */
 interface BackendCheck {
   /** Whether the backend was restored from a backup since the run was last active. */
-  restored: boolean
+  wasRestored: boolean
   notes: string[]
 }
 
@@ -28,44 +28,48 @@ export async function checkBackend(
 ): Promise<BackendCheck> {
   const { backend } = options
   const { drop } = store
-  if (backend === undefined || drop.setId === null) return { restored: false, notes: [] }
+  if (backend === undefined || drop.setId === null) return { wasRestored: false, notes: [] }
   refuseOtherBackend(`the run ${drop.name}`, drop.backend, backend)
-  const restored = isRestored(drop.backend, backend)
+  const wasRestored = isRestored(drop.backend, backend)
   const { url, id, incarnation } = backend
   const isSame = drop.backend.url === url && drop.backend.incarnation === incarnation
-  if (isSame || (backend.silence !== null && !restored)) return { restored, notes: [] }
-  const lost = restored ? await lostRows(store, options, deps) : []
+  if (isSame || (backend.silence !== null && !wasRestored)) return { wasRestored, notes: [] }
+  const lostOperationIds = wasRestored ? await findLostOperationIds(store, options, deps) : []
   if (writes) {
     await store.write((sql) => {
-      if (restored) reopenEnded(sql, drop.id)
-      const last = lastRequest(sql, drop.id)
-      for (const operation of lost) markNftLost(sql, operation, last)
+      if (wasRestored) reopenEnded(sql, drop.id)
+      const last = findLastRequestNumber(sql, drop.id)
+      for (const operation of lostOperationIds) markNftLost(sql, operation, last)
       updateDrop(sql, drop.id, { backend_url: url, backend_id: id, incarnation })
-      if (restored) updateDrop(sql, drop.id, { restored_after: lastRequest(sql, drop.id) })
+      if (wasRestored) updateDrop(sql, drop.id, { restored_after: findLastRequestNumber(sql, drop.id) })
     })
     await store.reload()
   }
-  return { restored, notes: restored ? [noteOf(lost.length)] : [] }
+  return { wasRestored, notes: wasRestored ? [formatRestoreNote(lostOperationIds.length)] : [] }
 }
 
 /**
  * Returns the note for a restored backend. Moving the data directory counts as a restore, even though no row is lost.
  */
-function noteOf(lost: number): string {
-  if (lost === 0) return 'The backend was restored or moved, and still has every accepted row'
-  return `The backend was restored from a backup and has no record of ${lost} accepted ${lost === 1 ? 'row' : 'rows'}`
+function formatRestoreNote(lostCount: number): string {
+  if (lostCount === 0) return 'The backend was restored or moved, and still has every accepted row'
+  return `The backend was restored from a backup and has no record of ${lostCount} accepted ${lostCount === 1 ? 'row' : 'rows'}`
 }
 
 /** Returns the operation IDs of the run's NFTs that the backend no longer has. Reads every NFT of the run once. */
-async function lostRows(store: StoredRun, { signal }: BatchOptions, { client, onEvent }: CheckDeps): Promise<string[]> {
-  const lost: string[] = []
-  if (client === null) return lost
-  const last = await store.read((sql) => lastRequest(sql, store.id))
+async function findLostOperationIds(
+  store: StoredRun,
+  { signal }: BatchOptions,
+  { client, onEvent }: CheckDeps,
+): Promise<string[]> {
+  const lostOperationIds: string[] = []
+  if (client === null) return lostOperationIds
+  const last = await store.read((sql) => findLastRequestNumber(sql, store.id))
   for (let after = ''; ; ) {
-    const page = await store.read((sql) => nftsOf(sql, store.id, after, IDS_PER_CALL))
-    if (page.length === 0) return lost
+    const page = await store.read((sql) => readNftsOfRun(sql, store.id, after, IDS_PER_CALL))
+    if (page.length === 0) return lostOperationIds
     const records = await readRecords({ client, signal }, [...new Set(page.map(({ nft }) => nft))])
-    lost.push(...page.filter(({ nft }) => !records.has(nft)).map(({ id }) => id))
+    lostOperationIds.push(...page.filter(({ nft }) => !records.has(nft)).map(({ id }) => id))
     after = page.at(-1)?.id ?? ''
     onEvent?.({ type: 'looking_up', done: page.at(-1)?.n ?? 0, total: last })
   }

@@ -1,6 +1,6 @@
 import { addressProblem } from '../api/address.ts'
 import { GdnError } from '../core/errors.ts'
-import { withoutKey } from '../core/quoted.ts'
+import { hidePrivateKey } from '../core/quoted.ts'
 import { checkMarkerKey } from './rows/marker.ts'
 import type { BatchOptions } from './types.ts'
 
@@ -15,7 +15,7 @@ export function checkOptions({
   checkMarkerKey(markerKey)
   const problem = addressProblem(contractAddress, blockchain)
   if (problem !== null) {
-    throw new GdnError('usage', `the contract address ${withoutKey(contractAddress)} ${problem}`, {
+    throw new GdnError('usage', `the contract address ${hidePrivateKey(contractAddress)} ${problem}`, {
       place: { flag: '--contract' },
     })
   }

@@ -3,18 +3,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createnft } from '../api/endpoints/createnft.ts'
 import { activeHolderError, inspectHolder, LOCK_TIMING } from '../core/lock-holder.ts'
-import { dropsOf } from '../state/drops.ts'
-import { openState, openStateIfThere } from '../state/open-state.ts'
+import { listFamilyDrops } from '../state/drops.ts'
+import { openState, openStateIfExists } from '../state/open-state.ts'
 import { checkOptions } from './check-options.ts'
 import { type PreparedRun, prepare } from './prepare.ts'
 import type { RequestPlan } from './request-plan.ts'
-import { familyOf } from './runs/moved-run.ts'
+import { resolveFamily } from './runs/moved-run.ts'
 import { readStoredRun } from './runs/open-stored-run.ts'
 import type { StoredRun } from './runs/stored-run.ts'
-import { NO_FEATURES, plannedMints, requestsOf } from './send/request.ts'
+import { createRequestBuilder, NO_FEATURES, plannedMints } from './send/request.ts'
 import type { BatchOptions, CheckDeps, DryRun } from './types.ts'
 
-const DEFAULT_RATE = 2
+const DEFAULT_REQUESTS_PER_SECOND = 2
 
 // A placeholder with the same length as the URL of an uploaded file.
 const UPLOADED_URL = `ipfs://b${'a'.repeat(58)}`
@@ -27,7 +27,7 @@ const UPLOADED_URL = `ipfs://b${'a'.repeat(58)}`
  */
 export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promise<DryRun> {
   checkOptions(options)
-  return await lookingAtRun(options, async (store) => {
+  return await withReadOnlyRun(options, async (store) => {
     const prepared = await prepare(store, options, deps, { writes: false })
     const mints = plannedMints(store, prepared.gathered.rows, prepared.plan, {
       client: deps.client,
@@ -39,24 +39,24 @@ export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promi
 }
 
 /**
- * Opens the run of a manifest, and passes it to `look`. Doesn't store a new run, and changes nothing in the state
+ * Opens the run of a manifest, and passes it to `readRun`. Doesn't store a new run, and changes nothing in the state
  * directory.
  *
  * @throws GdnError `run_busy` if another process has acquired the run
  */
-export async function lookingAtRun<Result>(
+export async function withReadOnlyRun<Result>(
   options: BatchOptions,
-  look: (store: StoredRun) => Promise<Result>,
+  readRun: (store: StoredRun) => Promise<Result>,
 ): Promise<Result> {
   const elsewhere = await mkdtemp(join(tmpdir(), 'gdn-dry-run-'))
   // If there is no state, open an empty temporary state, so that no database is created in the state directory.
-  const state = (await openStateIfThere(options.stateDir)) ?? (await openState(elsewhere))
+  const state = (await openStateIfExists(options.stateDir)) ?? (await openState(elsewhere))
   try {
-    for (const { holder } of await state.read((sql) => dropsOf(sql, familyOf(sql, options)))) {
+    for (const { holder } of await state.read((sql) => listFamilyDrops(sql, resolveFamily(sql, options)))) {
       if (holder !== null && (await inspectHolder(holder, LOCK_TIMING)).kind === 'alive')
         throw activeHolderError(holder)
     }
-    return await look(await readStoredRun(state, options))
+    return await readRun(await readStoredRun(state, options))
   } finally {
     state.close()
     await rm(elsewhere, { recursive: true, force: true })
@@ -71,7 +71,7 @@ async function describePlan(
 ): Promise<DryRun> {
   let bytes = 0
   let firstRequest: DryRun['firstRequest'] = null
-  const build = requestsOf(store, gathered.rows, plan, () => UPLOADED_URL)
+  const build = createRequestBuilder(store, gathered.rows, plan, () => UPLOADED_URL)
   for (let request = 0; request < plan.requests; request++) {
     const { endpoint, body, rows } = await build({ request, from: 0, size: plan.rowsOf(request).length }, NO_FEATURES)
     firstRequest ??= { endpoint, body }
@@ -81,7 +81,7 @@ async function describePlan(
   }
   const { drop } = store
   const { requests, receivers, files, reordered, rows, changes, notes = [] } = planned
-  const rate = options.requestsPerSecond ?? createnft.ratePerSecond ?? DEFAULT_RATE
+  const rate = options.requestsPerSecond ?? createnft.ratePerSecond ?? DEFAULT_REQUESTS_PER_SECOND
   return {
     run: { id: drop.id, name: drop.name },
     rows,
@@ -90,7 +90,7 @@ async function describePlan(
     receivers,
     files,
     reordered,
-    order: orderOf(plan, drop.inOrder),
+    order: describeTokenOrder(plan, drop.inOrder),
     seconds: Math.max(0, requests - 1) / rate,
     changes,
     notes,
@@ -99,7 +99,7 @@ async function describePlan(
 }
 
 /** Returns a sentence about the order of the token IDs, which depends on the server if requests are concurrent. */
-function orderOf({ requests, reordered }: RequestPlan, inOrder: boolean): string {
+function describeTokenOrder({ requests, reordered }: RequestPlan, inOrder: boolean): string {
   if (inOrder || requests <= 1) return 'Token IDs follow the order of the manifest'
   return reordered
     ? 'Rows are grouped by receiver, and the server may process concurrent requests in any order (--in-order keeps the order of the manifest)'

@@ -2,19 +2,19 @@ import { GdnError } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { updateDrop } from '../state/drops.ts'
 import { markReplaced, storeContents } from '../state/edited-rows.ts'
-import { assignedToOtherRuns, enterKnown } from '../state/known-nfts.ts'
+import { findAssignedToOtherRuns, storeListedNfts } from '../state/known-nfts.ts'
 import { markRetried, renameRows } from '../state/row-outcomes.ts'
-import type { RowsIn } from '../state/rows.ts'
+import type { RowLocation } from '../state/rows.ts'
 import { reopenRun } from '../state/runs.ts'
-import { enterFound } from '../state/send-rows.ts'
+import { insertFoundRows } from '../state/send-rows.ts'
 import { retriedStates } from './gather.ts'
-import { hasOtherDrops, refuseClaimed } from './identity/claim.ts'
+import { hasOtherDrops, refuseClaimedRows } from './identity/claim.ts'
 import { relocatedPairs } from './identity/moved-files.ts'
-import { renamedOf } from './identity/pairing.ts'
+import { selectRenamedPairs } from './identity/pairing.ts'
 import type { EarlierMints } from './minted/earlier-mints.ts'
 import type { PreparedRun } from './prepare.ts'
 import { replaceRows } from './replace-rows.ts'
-import { positionsOf, type RequestPlan } from './request-plan.ts'
+import { listPositions, type RequestPlan } from './request-plan.ts'
 import type { AdoptedRow } from './rows/manifest-row.ts'
 import { ownScope } from './rows/row-key.ts'
 import { moveRun } from './runs/moved-run.ts'
@@ -29,23 +29,23 @@ import type { BatchOptions } from './types.ts'
 export async function enterRows(
   store: StoredRun,
   options: BatchOptions,
-  { gathered, plan, mints, pairs, replaced }: Omit<PreparedRun, 'planned'>,
-): Promise<RowsIn> {
+  { gathered, plan, mints, pairs, replacedOperationIds }: Omit<PreparedRun, 'planned'>,
+): Promise<RowLocation> {
   const { id, chunkSize, inOrder, setId } = store.drop
   const isNew = setId === null
   if (gathered.rows === 'draft') throw new Error('the rows of a dry run are not entered')
   const { set } = gathered.rows
-  const retried = options.reconcileOnly === true ? [] : retriedStates(options)
-  const entered = plan.rows + mints.adopted.length
-  const renamed = renamedOf(pairs)
+  const statesToRetry = options.reconcileOnly === true ? [] : retriedStates(options)
+  const enteredCount = plan.rows + mints.adopted.length
+  const renamed = selectRenamedPairs(pairs)
   // If the key of a row changes, its local files may have been moved as well.
   const relocated = [...gathered.relocated, ...(await relocatedPairs(store, gathered.rows, renamed))]
   await store.write((sql) => {
-    refuseClaimed(sql, store, options, { ...gathered, pending: enteredPositions(plan, mints), renamed })
-    refuseGiven(sql, id, mints.adopted)
+    refuseClaimedRows(sql, store, options, { ...gathered, pending: enteredPositions(plan, mints), renamed })
+    refuseReassignedNfts(sql, id, mints.adopted)
     const now = Date.now()
     if (isNew && mints.listed !== null) {
-      updateDrop(sql, id, { listed_at: enterKnown(sql, store.drop.collectionId, mints.listed) })
+      updateDrop(sql, id, { listed_at: storeListedNfts(sql, store.drop.collectionId, mints.listed) })
     }
     // Give the run a scope of its own, because rows of another drop may have the same IDs.
     if (isNew && hasOtherDrops(sql, store)) store.drop.scope = ownScope(id)
@@ -56,24 +56,24 @@ export async function enterRows(
       in_order: inOrder ? 1 : 0,
     })
     moveRun(sql, store.drop.family, options)
-    markReplaced(sql, replaced)
+    markReplaced(sql, replacedOperationIds)
     replaceRows(sql, store.drop, gathered, now)
-    for (const request of foundRequests(mints.adopted)) enterFound(sql, store.drop, request, now)
+    for (const request of groupAdoptedRows(mints.adopted)) insertFoundRows(sql, store.drop, request, now)
     renameRows(
       sql,
       store.drop,
       renamed.map(({ sent: operation, row: { key, row } }) => ({ operation, key, line: row.line })),
     )
     storeContents(sql, store.drop, set, relocated)
-    markRetried(sql, store.drop, set, retried)
-    if (entered > 0) reopenRun(sql, id)
+    markRetried(sql, store.drop, set, statesToRetry)
+    if (enteredCount > 0) reopenRun(sql, id)
   })
   await store.reload()
   return { set }
 }
 
 function* enteredPositions(plan: RequestPlan, { adopted }: EarlierMints): Generator<number> {
-  yield* positionsOf(plan)
+  yield* listPositions(plan)
   for (const { row } of adopted) yield row.position
 }
 
@@ -82,9 +82,9 @@ function* enteredPositions(plan: RequestPlan, { adopted }: EarlierMints): Genera
  *
  * @throws GdnError `run_busy` if another run or command has adopted an NFT that this run was about to adopt
  */
-function refuseGiven(sql: Sql, runId: string, adopted: readonly AdoptedRow[]): void {
+function refuseReassignedNfts(sql: Sql, runId: string, adopted: readonly AdoptedRow[]): void {
   const ids = adopted.map(({ nftGdnId }) => nftGdnId)
-  const otherIds = ids.length === 0 ? [] : assignedToOtherRuns(sql, runId, ids)
+  const otherIds = ids.length === 0 ? [] : findAssignedToOtherRuns(sql, runId, ids)
   if (otherIds.length === 0) return
   throw new GdnError(
     'run_busy',
@@ -99,7 +99,7 @@ function refuseGiven(sql: Sql, runId: string, adopted: readonly AdoptedRow[]): v
 const FOUND_PER_REQUEST = 50
 
 /** Returns the adopted rows as requests, grouped by receiver and sender. */
-function foundRequests(adopted: readonly AdoptedRow[]) {
+function groupAdoptedRows(adopted: readonly AdoptedRow[]) {
   const groups = new Map<string, { receiver: string; sender: string | null; pieces: AdoptedRow[][] }>()
   for (const adoptedRow of adopted) {
     const { receiver, sender } = adoptedRow.row.row

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import type { Attribute } from '../api/traits.ts'
-import { typedTraitIn } from '../api/typed-trait.ts'
+import { findTypedTrait } from '../api/typed-trait.ts'
 import { refuseTypedTrait } from '../client/learn-support.ts'
 import { GdnError } from '../core/errors.ts'
 import { existingPath } from '../core/existing-path.ts'
@@ -8,35 +8,35 @@ import { issuesError } from '../manifest/manifest-error.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import type { ManifestIssue, ManifestRow } from '../manifest/row.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
-import { type Drop, type FileIdentity, isOfList } from '../state/drops.ts'
+import { type Drop, type FileIdentity, isListDrop } from '../state/drops.ts'
 import type { RelocatedRow } from '../state/edited-rows.ts'
 import { rowsNamedTwice } from '../state/pinned-names.ts'
-import { statesOf } from '../state/row-outcomes.ts'
+import { countByState } from '../state/row-outcomes.ts'
 import {
   addRows,
   countFailedOutside,
   countRows,
   emptyDraft,
+  findRowChanges,
   type LookupMethod,
   moveDraft,
   newSet,
   type PlannedRow,
-  pageOf,
   plannedPages,
   type RowChange,
+  type RowLocation,
   type RowRecord,
-  type RowsIn,
-  rowChangesSince,
+  readRowPage,
 } from '../state/rows.ts'
 import type { OperationState } from '../state/transitions.ts'
-import { findRelocated } from './identity/moved-files.ts'
-import { keepNames } from './identity/pinned-names.ts'
+import { findRelocatedRows } from './identity/moved-files.ts'
+import { pinStoredNames } from './identity/pinned-names.ts'
 import { type RequestPlan, RequestPlanBuilder } from './request-plan.ts'
-import { leaveBurnedCopies, namedTwiceIssue } from './rows/duplicate-rows.ts'
-import { RowNamer, type StoredRow, storedRowOf } from './rows/manifest-row.ts'
-import { withRoomForMarker } from './rows/marker.ts'
+import { namedTwiceIssue, renumberBurnedCopies } from './rows/duplicate-rows.ts'
+import { parseStoredRow, RowNamer, type StoredRow } from './rows/manifest-row.ts'
+import { checkMarkerRoom } from './rows/marker.ts'
 import { noCounts, STATUS, withTotal } from './rows/row-counts.ts'
-import { isContentKey, shownKey } from './rows/row-key.ts'
+import { formatKey, isContentKey } from './rows/row-key.ts'
 import { hasNames } from './rows/row-text.ts'
 import type { StoredRun } from './runs/stored-run.ts'
 import type { BatchClient, BatchDeps, BatchOptions, Items, ManifestChanges } from './types.ts'
@@ -46,7 +46,7 @@ import type { BatchClient, BatchDeps, BatchOptions, Items, ManifestChanges } fro
  * change until the run refers to that set.
  */
 export interface RowSet {
-  rows: RowsIn
+  rows: RowLocation
   /** Whether the rows were read from the manifest. If false, they are the stored rows. */
   isRead: boolean
   changes: ManifestChanges
@@ -55,9 +55,9 @@ export interface RowSet {
   fingerprint: string | null
   localFiles: FileIdentity[]
   /** Positions of rows that were sent with different content. Empty until the rows are planned. */
-  changed: number[]
+  changedPositions: number[]
   /** A plan builder for a new run, whose rows are all unsent. Null for a run that has begun. */
-  unsent: RequestPlanBuilder | null
+  newRunPlan: RequestPlanBuilder | null
   /** Whether the operations of rows are found by line or by identity. Determined when the rows are planned. */
   foundBy: LookupMethod
   /** The addresses of the ENS names in the manifest. Empty if the manifest wasn't read. */
@@ -81,8 +81,8 @@ type Options = Pick<BatchOptions, 'reconcileOnly' | 'retryFailed' | 'retryAbsent
  * reading the manifest.
  */
 const MAX_LOCAL_FILES = 10_000
-export const MAX_EXAMPLES = 50
-const MAX_ISSUES = 10_000
+export const MAX_CHANGE_EXAMPLES = 50
+const MAX_REPORTED_ISSUES = 10_000
 const MAX_NAME_NOTES = 10
 /** Number of rows that are written to the draft at a time. At 10,000 rows, the heap grows by 35 MB. */
 const ROWS_PER_ENTRY = 1_000
@@ -114,9 +114,9 @@ export async function gather(
 ): Promise<RowSet> {
   const { drop } = store
   const { setId, fingerprint, localFiles } = drop
-  const pinned = await keepNames(store, { ensNames })
+  const pinned = await pinStoredNames(store, { ensNames })
   if (readManifest === null) {
-    if (setId !== null) return storedRows(drop, setId)
+    if (setId !== null) return toStoredRowSet(drop, setId)
     throw new GdnError('not_found_locally', `the rows of the run ${drop.name} are not stored on this machine`, {
       hint: 'Pass the manifest.',
     })
@@ -126,22 +126,22 @@ export async function gather(
     setId !== null &&
     fingerprint !== null &&
     (await items.fingerprint?.()) === fingerprint &&
-    (await areUnchanged(localFiles))
+    (await areFilesUnchanged(localFiles))
   if (isUnchanged) {
     await reportMovedNames(pinned, drop, ensNames)
-    return storedRows(drop, setId)
+    return toStoredRowSet(drop, setId)
   }
-  const rows: RowsIn = writes ? { set: await store.write((sql) => newSet(sql, drop.id)) } : 'draft'
-  const unsent = setId === null ? new RequestPlanBuilder() : null
+  const rows: RowLocation = writes ? { set: await store.write((sql) => newSet(sql, drop.id)) } : 'draft'
+  const newRunPlan = setId === null ? new RequestPlanBuilder() : null
   const { paths, names, notes, typed } = await readManifestRows(
     store,
-    withRoomForMarker(items, drop.marker ?? undefined),
+    checkMarkerRoom(items, drop.marker ?? undefined),
     rows,
-    unsent,
+    newRunPlan,
   )
-  const files = await identitiesOf(paths)
+  const files = await readFileIdentities(paths)
   const { changes, relocated } =
-    setId === null ? { changes: noManifestChanges(), relocated: [] } : await changesFrom(store, rows, setId)
+    setId === null ? { changes: noManifestChanges(), relocated: [] } : await compareWithStoredRows(store, rows, setId)
   return {
     rows,
     isRead: true,
@@ -149,8 +149,8 @@ export async function gather(
     relocated,
     fingerprint: files === null ? null : (items.digest?.() ?? null),
     localFiles: files ?? [],
-    changed: [],
-    unsent,
+    changedPositions: [],
+    newRunPlan,
     foundBy: 'identity',
     names,
     notes: [...(items.notes?.() ?? []), ...notes],
@@ -169,15 +169,15 @@ async function reportMovedNames(
   await ensNames?.close()
 }
 
-const storedRows = ({ fingerprint, localFiles }: Drop, set: number): RowSet => ({
+const toStoredRowSet = ({ fingerprint, localFiles }: Drop, set: number): RowSet => ({
   rows: { set },
   isRead: false,
   changes: noManifestChanges(),
   relocated: [],
   fingerprint,
   localFiles: [...localFiles],
-  changed: [],
-  unsent: null,
+  changedPositions: [],
+  newRunPlan: null,
   foundBy: 'identity',
   names: new Map(),
   notes: [],
@@ -198,14 +198,14 @@ interface ReadRows {
 /**
  * Reads the rows of a manifest into a new set of the run, or into the draft.
  *
- * @param planned the plan builder to which each row is added
+ * @param planBuilder the plan builder to which each row is added
  * @throws GdnError `invalid_manifest` with the problems in `details`: `{ issues, issue_count }`
  */
 export async function readManifestRows(
   store: StoredRun,
   items: Items,
-  to: RowsIn,
-  planned: RequestPlanBuilder | null = null,
+  to: RowLocation,
+  planBuilder: RequestPlanBuilder | null = null,
 ): Promise<ReadRows> {
   await store.state.scratch(emptyDraft)
   const names = new Map<string, string>()
@@ -215,7 +215,7 @@ export async function readManifestRows(
   let issueCount = 0
   let count = 0
   let waiting: RowRecord[] = []
-  let drafted = 0
+  let draftedBytes = 0
   let typed: TypedTrait | undefined
   const flush = async () => {
     const rows = waiting
@@ -223,18 +223,18 @@ export async function readManifestRows(
     await store.state.scratch((sql) => addRows(sql, rows))
   }
   const move = async () => {
-    drafted = 0
+    draftedBytes = 0
     if (to !== 'draft') await store.write((sql) => moveDraft(sql, to.set))
   }
   const file = store.drop.manifest ?? undefined
-  const problem = (issue: ManifestIssue) => {
-    if (issueCount++ < MAX_ISSUES) issues.push({ ...issue, place: { file, ...issue.place } })
+  const addIssue = (issue: ManifestIssue) => {
+    if (issueCount++ < MAX_REPORTED_ISSUES) issues.push({ ...issue, place: { file, ...issue.place } })
   }
   for await (const block of items.blocks?.() ?? asBlocks(items)) {
     for (const item of block) {
       const record = 'issue' in item ? null : namer.name(item.row)
       if ('issue' in item || record === null) {
-        problem('issue' in item ? item.issue : duplicateIdIssue(item.row))
+        addIssue('issue' in item ? item.issue : duplicateIdIssue(item.row))
         continue
       }
       const { row } = item
@@ -242,14 +242,14 @@ export async function readManifestRows(
       if (hasNames(row)) addNames(names, row)
       typed ??= typedTraitOf(row)
       count++
-      planned?.add(record)
+      planBuilder?.add(record)
       if (issueCount === 0) {
         waiting.push(record)
-        drafted += record.body.length
+        draftedBytes += record.body.length
       }
     }
-    if (waiting.length >= ROWS_PER_ENTRY || drafted >= MAX_MOVED_BYTES) await flush()
-    if (drafted >= MAX_MOVED_BYTES) await move()
+    if (waiting.length >= ROWS_PER_ENTRY || draftedBytes >= MAX_MOVED_BYTES) await flush()
+    if (draftedBytes >= MAX_MOVED_BYTES) await move()
   }
   if (issueCount > 0) throw issuesError('invalid_manifest', issues, issueCount)
   if (count === 0) throw new GdnError('invalid_manifest', 'the manifest has no rows')
@@ -257,18 +257,18 @@ export async function readManifestRows(
   await move()
   if (names.size > 0) await refuseDuplicateParties(store, to)
   if (store.drop.setId !== null) await renumberCopies(store, to)
-  return { paths, names, notes: notesOfNames(names, namer), typed }
+  return { paths, names, notes: formatNameNotes(names, namer), typed }
 }
 
 /**
  * Renumbers equal rows. If a copy was removed from the manifest, gdn assumes that it was a copy whose NFT was burned.
  */
-async function renumberCopies(store: StoredRun, rows: RowsIn): Promise<void> {
-  const leave = (sql: Sql) => leaveBurnedCopies(sql, store.drop, rows)
-  await (rows === 'draft' ? store.state.scratch(leave) : store.write(leave))
+async function renumberCopies(store: StoredRun, rows: RowLocation): Promise<void> {
+  const renumber = (sql: Sql) => renumberBurnedCopies(sql, store.drop, rows)
+  await (rows === 'draft' ? store.state.scratch(renumber) : store.write(renumber))
 }
 
-const notesOfNames = (names: ReadonlyMap<string, string>, namer: RowNamer): string[] =>
+const formatNameNotes = (names: ReadonlyMap<string, string>, namer: RowNamer): string[] =>
   [...names]
     .filter(([, address]) => namer.hasReceiver(address))
     .slice(0, MAX_NAME_NOTES)
@@ -290,7 +290,7 @@ export async function refuseTypedRow(
 
 /** Returns the first typed trait that the row's NFT will have. An unrevealed NFT gets the trait when it is revealed. */
 function typedTraitOf({ line, metadata, identity }: ManifestRow): TypedTrait | undefined {
-  const trait = typedTraitIn(metadata) ?? typedTraitIn(identity?.metadata)
+  const trait = findTypedTrait(metadata) ?? findTypedTrait(identity?.metadata)
   return trait && { trait, line }
 }
 
@@ -304,11 +304,11 @@ function addNames(names: Map<string, string>, { receiver, receiverName, sender, 
  *
  * @throws GdnError `invalid_manifest`
  */
-async function refuseDuplicateParties(store: StoredRun, rows: RowsIn): Promise<void> {
-  const twice = await store.read((sql) => rowsNamedTwice(sql, rows, MAX_ISSUES))
-  if (twice.length === 0) return
+async function refuseDuplicateParties(store: StoredRun, rows: RowLocation): Promise<void> {
+  const duplicatePairs = await store.read((sql) => rowsNamedTwice(sql, rows, MAX_REPORTED_ISSUES))
+  if (duplicatePairs.length === 0) return
   const file = store.drop.manifest ?? undefined
-  const issues = twice.map((pair) => namedTwiceIssue(file, pair))
+  const issues = duplicatePairs.map((pair) => namedTwiceIssue(file, pair))
   throw issuesError('invalid_manifest', issues, issues.length)
 }
 
@@ -327,18 +327,18 @@ async function* asBlocks(items: AsyncIterable<ManifestItem>): AsyncGenerator<rea
  *
  * @param unchangedPositions positions of rows to treat as unchanged
  */
-export async function changesFrom(
+export async function compareWithStoredRows(
   store: StoredRun,
-  rows: RowsIn,
+  rows: RowLocation,
   setId: number,
   unchangedPositions: readonly number[] = [],
 ): Promise<Pick<RowSet, 'changes' | 'relocated'> & { differing: RowChange[] }> {
   const { state, drop } = store
   const changes = noManifestChanges()
   const differing: RowChange[] = []
-  const differences = await state.read((sql) => rowChangesSince(sql, rows, { ...drop, setId }))
+  const differences = await state.read((sql) => findRowChanges(sql, rows, { ...drop, setId }))
   const hasChanged = differences.some(({ kind }) => kind === 'changed')
-  const relocated = hasChanged ? await findRelocated(store, rows, setId) : []
+  const relocated = hasChanged ? await findRelocatedRows(store, rows, setId) : []
   const receivers = { added: 0, removed: 0 }
   const unchanged = new Set([...unchangedPositions, ...relocated.map(({ position }) => position)])
   for (const difference of differences) {
@@ -348,28 +348,28 @@ export async function changesFrom(
     differing.push(difference)
     if (kind !== 'changed' && key.endsWith('#1')) receivers[kind]++
     if (kind === 'changed' && was !== null && was !== 'failed') changes.keptAccepted++
-    if (changes.examples.length >= MAX_EXAMPLES) continue
+    if (changes.examples.length >= MAX_CHANGE_EXAMPLES) continue
     const from = kind === 'removed' ? { set: setId } : rows
-    const [record] = isContentKey(key) ? await state.read((sql) => pageOf(sql, from, position - 1, 1)) : []
-    const name = record === undefined ? shownKey(key) : storedRowOf(record).row.metadata.title
+    const [record] = isContentKey(key) ? await state.read((sql) => readRowPage(sql, from, position - 1, 1)) : []
+    const name = record === undefined ? formatKey(key) : parseStoredRow(record).row.metadata.title
     changes.examples.push({ kind, key: name, line })
   }
   // The keys of a receiver's NFTs end in `#1`, `#2` and so on, so counting the keys with `#1` counts the receivers.
-  if (isOfList(drop)) changes.receivers = receivers
+  if (isListDrop(drop)) changes.receivers = receivers
   return { changes, relocated, differing }
 }
 
 export async function planRows(store: StoredRun, gathered: RowSet, options: Options): Promise<RequestPlan> {
   const { drop } = store
-  const { rows, unsent } = gathered
-  if (unsent !== null) {
-    store.counts = { ...noCounts(), total: unsent.rows, pending: unsent.rows }
-    return unsent.build(drop.chunkSize, drop.inOrder)
+  const { rows, newRunPlan } = gathered
+  if (newRunPlan !== null) {
+    store.counts = { ...noCounts(), total: newRunPlan.rows, pending: newRunPlan.rows }
+    return newRunPlan.build(drop.chunkSize, drop.inOrder)
   }
-  const states = new Map((await store.read((sql) => statesOf(sql, drop.id))).map(({ state, n }) => [state, n]))
+  const states = new Map((await store.read((sql) => countByState(sql, drop.id))).map(({ state, n }) => [state, n]))
   const sentCount = [...states.values()].reduce((sum, n) => sum + n, 0)
-  const open: OperationState[] = ['planned', 'intended', ...retriedStates(options)]
-  const isOpen = open.some((state) => states.has(state))
+  const openStates: OperationState[] = ['planned', 'intended', ...retriedStates(options)]
+  const isOpen = openStates.some((state) => states.has(state))
   if (!isOpen && (await isAllSent(store, gathered, sentCount))) {
     const counts = noCounts()
     for (const [state, rowCount] of states) counts[STATUS[state]] += rowCount
@@ -384,7 +384,7 @@ export async function planRows(store: StoredRun, gathered: RowSet, options: Opti
     gathered.foundBy = 'identity'
     sentRows = await findRows(store, gathered, options)
   }
-  gathered.changed = sentRows.changed
+  gathered.changedPositions = sentRows.changed
   const counts = noCounts()
   for (const [state, rowCount] of states) {
     // Planned and failed rows that were removed from the manifest no longer belong to the run.
@@ -465,7 +465,7 @@ function isPending({ state, isChanged }: PlannedRow, options: Options): boolean 
 /**
  * Returns the sizes and modification times of local files, or null if there are too many files or one can't be read.
  */
-async function identitiesOf(paths: ReadonlySet<string>): Promise<FileIdentity[] | null> {
+async function readFileIdentities(paths: ReadonlySet<string>): Promise<FileIdentity[] | null> {
   if (paths.size > MAX_LOCAL_FILES) return null
   const identities: FileIdentity[] = []
   for (const path of paths) {
@@ -476,7 +476,7 @@ async function identitiesOf(paths: ReadonlySet<string>): Promise<FileIdentity[] 
   return identities
 }
 
-async function areUnchanged(files: readonly FileIdentity[]): Promise<boolean> {
+async function areFilesUnchanged(files: readonly FileIdentity[]): Promise<boolean> {
   for (const { path, size, mtimeMs } of files) {
     const stats = await stat(existingPath(path)).catch(() => null)
     if (stats === null || !stats.isFile() || stats.size !== size || stats.mtimeMs !== mtimeMs) return false

@@ -1,19 +1,19 @@
 import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { isUnrevealed, readDrop } from '../state/drops.ts'
-import { openStateIfThere, type StateReader } from '../state/open-state.ts'
-import { areOnOtherLines, pageOf, pagesOf, rowsAt } from '../state/rows.ts'
-import { changesFrom, readManifestRows } from './gather.ts'
-import { keepNames } from './identity/pinned-names.ts'
-import { storedRowOf } from './rows/manifest-row.ts'
-import { shownKey } from './rows/row-key.ts'
+import { openStateIfExists, type StateReader } from '../state/open-state.ts'
+import { areOnOtherLines, readRowPage, readRowPages, readRowsAt } from '../state/rows.ts'
+import { compareWithStoredRows, readManifestRows } from './gather.ts'
+import { pinStoredNames } from './identity/pinned-names.ts'
+import { parseStoredRow } from './rows/manifest-row.ts'
+import { formatKey } from './rows/row-key.ts'
 import { StoredRun } from './runs/stored-run.ts'
 import type { BatchOptions, Items, ManifestChanges, Run } from './types.ts'
 
 type IsCommitted = (row: ManifestRow, n: number) => Promise<boolean>
 
 /** How a changed manifest differs from the planned rows of a run. */
-export interface ChangesSince {
+export interface ManifestComparison {
   /** The changes, or null if the manifest and the run have the same rows. */
   changes: ManifestChanges | null
   /** The keys of rows whose content differs from the sent or planned content. */
@@ -34,29 +34,29 @@ export interface ChangesSince {
  *   commitment is unknown.
  * @throws GdnError `invalid_manifest` if the manifest has errors
  */
-export async function changesSince(
+export async function compareManifestWithRun(
   { stateDir, id }: Run,
   { items, ensNames }: { items: Items } & Pick<BatchOptions, 'ensNames'>,
   committed: () => Promise<IsCommitted | null>,
-): Promise<ChangesSince | null> {
-  const state = await openStateIfThere(stateDir)
+): Promise<ManifestComparison | null> {
+  const state = await openStateIfExists(stateDir)
   try {
     const drop = (await state?.read((sql) => readDrop(sql, id))) ?? null
     if (state === null || drop === null || drop.setId === null) return null
     if (drop.fingerprint !== null && drop.fingerprint === (await items.fingerprint?.())) return null
     const store = new StoredRun(state, drop, null)
-    await keepNames(store, { ensNames })
+    await pinStoredNames(store, { ensNames })
     await readManifestRows(store, items, 'draft')
     const isCommitted = isUnrevealed(drop) ? await committed() : null
-    const committedPositions = isCommitted === null ? [] : await committedRows(state, drop.setId, isCommitted)
-    const { changes, differing } = await changesFrom(store, 'draft', drop.setId, committedPositions)
+    const committedPositions = isCommitted === null ? [] : await findCommittedPositions(state, drop.setId, isCommitted)
+    const { changes, differing } = await compareWithStoredRows(store, 'draft', drop.setId, committedPositions)
     const present = differing.filter(({ kind }) => kind !== 'removed')
     const positions = present.map(({ position }) => position)
-    const records = await state.read((sql) => rowsAt(sql, 'draft', positions))
+    const records = await state.read((sql) => readRowsAt(sql, 'draft', positions))
     const rows = records.map((record, at) => {
-      const { line, metadata } = storedRowOf(record).row
+      const { line, metadata } = parseStoredRow(record).row
       const kind = present[at]?.kind === 'added' ? ('new' as const) : ('edited' as const)
-      return { kind, key: shownKey(record.key), line, title: metadata.title }
+      return { kind, key: formatKey(record.key), line, title: metadata.title }
     })
     const edited = new Set(differing.flatMap(({ kind, key }) => (kind === 'changed' ? key : [])))
     const failed = differing.filter((row) => row.kind !== 'added' && row.state === 'failed').length
@@ -68,19 +68,20 @@ export async function changesSince(
 }
 
 /** Returns the positions, in the manifest, of the rows that are stored as placeholders and weren't edited. */
-async function committedRows(state: StateReader, set: number, isCommitted: IsCommitted): Promise<number[]> {
+async function findCommittedPositions(state: StateReader, set: number, isCommitted: IsCommitted): Promise<number[]> {
   const numbers = new Map<string, number>()
-  for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, { set }, after, limit))) {
+  for await (const page of readRowPages(state, (sql, after, limit) => readRowPage(sql, { set }, after, limit))) {
     for (const record of page) {
-      const number = storedRowOf(record).row.metadata[PROVENANCE_ROW]
+      const number = parseStoredRow(record).row.metadata[PROVENANCE_ROW]
       if (number !== undefined) numbers.set(record.key, Number(number))
     }
   }
   const positions: number[] = []
-  for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, 'draft', after, limit))) {
+  for await (const page of readRowPages(state, (sql, after, limit) => readRowPage(sql, 'draft', after, limit))) {
     for (const record of page) {
       const number = numbers.get(record.key)
-      if (number !== undefined && (await isCommitted(storedRowOf(record).row, number))) positions.push(record.position)
+      if (number !== undefined && (await isCommitted(parseStoredRow(record).row, number)))
+        positions.push(record.position)
     }
   }
   return positions

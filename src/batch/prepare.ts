@@ -1,31 +1,31 @@
 import { refuseSilentBackend } from '../client/backend.ts'
 import { GdnError } from '../core/errors.ts'
-import { rowsAt } from '../state/rows.ts'
+import { readRowsAt } from '../state/rows.ts'
 import { checkBackend } from './check-backend.ts'
 import {
   gather,
-  MAX_EXAMPLES,
+  MAX_CHANGE_EXAMPLES,
   noManifestChanges,
   planRows,
   type RowSet,
   refuseTypedRow,
   withoutMinted,
 } from './gather.ts'
-import { findReplacedRows, pairRows, type RowPairs } from './identity/check-rows.ts'
-import { refuseClaimed } from './identity/claim.ts'
-import { labelsOfMoved, WITHOUT_LABEL } from './identity/other-labels.ts'
-import { type Pair, renamedOf } from './identity/pairing.ts'
-import { refuseRenamed } from './identity/pinned-names.ts'
+import { findReplacedOperationIds, pairRows, type RowPairs } from './identity/check-rows.ts'
+import { refuseClaimedRows } from './identity/claim.ts'
+import { findOutdatedLabels, MISSING_LABEL_NOTE } from './identity/other-labels.ts'
+import { type Pair, selectRenamedPairs } from './identity/pairing.ts'
+import { refuseRenamedReceivers } from './identity/pinned-names.ts'
 import { refuseRenumbered } from './identity/renumbered.ts'
 import { refuseRepeated } from './identity/repeated-rows.ts'
 import { findSecondEdition } from './identity/second-edition.ts'
 import { type EarlierMints, findEarlierMints } from './minted/earlier-mints.ts'
 import { storeRowsOfFinishedRun, takeRenamedRows, withoutRenamed } from './replace-rows.ts'
-import { positionsOf, type RequestPlan } from './request-plan.ts'
+import { listPositions, type RequestPlan } from './request-plan.ts'
 import { newDuplicates } from './rows/duplicate-rows.ts'
 import { refuseEditedListRow, refuseReplacedFiles } from './rows/edited-list-row.ts'
 import type { StoredRow } from './rows/manifest-row.ts'
-import { isSharedScope, shownKey } from './rows/row-key.ts'
+import { formatKey, isSharedScope } from './rows/row-key.ts'
 import { refuseFinished, refuseOtherManifest } from './runs/open-stored-run.ts'
 import type { StoredRun } from './runs/stored-run.ts'
 import { checkMaxSupply, EXCESS_ROWS_NOTE, findMaxSupplyProblem } from './supply.ts'
@@ -39,7 +39,7 @@ export interface PreparedRun {
   /** Rows whose key changed after they were minted, for example because they got an ID. */
   pairs: Pair[]
   /** Operation IDs of sent rows that are no longer in the manifest, if other rows were added. */
-  replaced: string[]
+  replacedOperationIds: string[]
   planned: PlannedEvent
 }
 
@@ -56,50 +56,67 @@ export async function prepare(
   deps: CheckDeps,
   { writes }: { writes: boolean },
 ): Promise<PreparedRun> {
-  const { restored, notes } = await checkBackend(store, options, deps, writes)
+  const { wasRestored, notes } = await checkBackend(store, options, deps, writes)
   const sends = options.reconcileOnly !== true
   const isNew = store.drop.setId === null
   const gathered = await gather(deps, store, { writes, ensNames: options.ensNames })
   let plan = await planRows(store, gathered, options)
-  if (!gathered.isRead) gathered.changes = await changedRows(store, gathered, plan, options.editedRows)
+  if (!gathered.isRead) gathered.changes = await countChangedRows(store, gathered, plan, options.editedRows)
   if (options.backend !== undefined && deps.client !== null) refuseSilentBackend(options.backend)
-  if (!isNew && sends) await checkEdits(store, options, gathered, { writes, restored })
+  if (!isNew && sends) await checkEdits(store, options, gathered, { writes, restored: wasRestored })
   const hasNew = gathered.isRead && sends && (isNew || gathered.changes.added > 0)
-  if (hasNew && !isNew) await refuseRenamed(store, gathered.rows, gathered.names)
-  const { pairs, renamed, pairedOnServer, replaced } = await pairNewRows(store, options, deps, gathered, hasNew)
+  if (hasNew && !isNew) await refuseRenamedReceivers(store, gathered.rows, gathered.names)
+  const newPairs = await pairNewRows(store, options, deps, gathered, hasNew)
+  const { pairs, renamed, pairedOnServer } = newPairs
   if (pairs.length > 0)
-    plan = withoutMinted(store, plan, { renamed: keptRows(renamed), adopted: keptRows(pairedOnServer) })
-  const pending = [...positionsOf(plan), ...pairedOnServer.map(({ row }) => row.position)]
-  await store.read((sql) => refuseClaimed(sql, store, options, { ...gathered, pending, renamed }))
+    plan = withoutMinted(store, plan, { renamed: toStoredRows(renamed), adopted: toStoredRows(pairedOnServer) })
+  const pending = [...listPositions(plan), ...pairedOnServer.map(({ row }) => row.position)]
+  await store.read((sql) => refuseClaimedRows(sql, store, options, { ...gathered, pending, renamed }))
   await refuseUnlessDynamic(store, options, deps, plan)
   if (sends && plan.rows > 0 && deps.client !== null) {
     await refuseTypedRow(deps.client, gathered.typed, { file: store.drop.manifest, signal: options.signal })
   }
   const mints = await findEarlierMints(store, options, deps, { gathered, plan, pairs })
   mints.notes.push(...notes, ...gathered.notes)
-  await noteMove(store, options, deps, gathered, mints)
+  await noteMovedManifest(store, options, deps, gathered, mints)
   const renamedPairs = await takeRenamedRows(store, gathered.rows, mints)
   const allPairs = pairs.concat(renamedPairs)
-  plan = withoutMinted(store, plan, { renamed: keptRows(renamedPairs), adopted: keptRows(mints.adopted) })
-  gathered.changes = withoutRenamed(gathered.changes, renamedOf(allPairs), renamedPairs)
+  plan = withoutMinted(store, plan, { renamed: toStoredRows(renamedPairs), adopted: toStoredRows(mints.adopted) })
+  gathered.changes = withoutRenamed(gathered.changes, selectRenamedPairs(allPairs), renamedPairs)
   mints.adopted = [...pairedOnServer, ...mints.adopted]
   if (mints.adopted.length > 0) {
     mints.notes.push(`Rows not sent, because the server already has them: ${mints.adopted.length}`)
-    if (isNew && (options.label ?? null) === null && plan.rows > 0) mints.notes.push(WITHOUT_LABEL)
+    if (isNew && (options.label ?? null) === null && plan.rows > 0) mints.notes.push(MISSING_LABEL_NOTE)
   }
   if (!isNew && sends) await refuseReplacedFiles(store, await store.rowsAt(gathered.rows, plan.withFiles.slice(0, 1)))
   if (sends && deps.client !== null) await checkSupply(deps.client, store, options, { gathered, plan, mints })
-  const duplicates = sends && plan.rows > 0 ? await duplicatesOf(store, gathered, mints) : { count: 0, rows: [] }
-  const secondEdition = sends ? await findSecondEdition(store, gathered.rows, positionsOf(plan)) : null
-  if (sends && plan.rows > 0) {
-    const pairedOperations = allPairs.flatMap(({ sent }) => sent ?? [])
-    const toSend = { rows: gathered.rows, pending: positionsOf(plan), paired: new Set(pairedOperations) }
-    await refuseRepeated(store, options, deps.client, { ...toSend, updatesEdited: options.keepEdited === true })
-  }
+  const duplicates = sends && plan.rows > 0 ? await findDuplicates(store, gathered, mints) : { count: 0, rows: [] }
+  const secondEdition = sends ? await findSecondEdition(store, gathered.rows, listPositions(plan)) : null
+  if (sends) await refuseRepeats(store, options, deps, { gathered, plan, pairs: allPairs })
   const { changes } = gathered
   const planned: PlannedEvent = { ...plannedOf(store, plan), changes, notes: mints.notes, duplicates, secondEdition }
   const renamedIds = new Set(renamedPairs.map(({ sent }) => sent))
-  return { gathered, plan, mints, pairs: allPairs, replaced: replaced.filter((id) => !renamedIds.has(id)), planned }
+  return {
+    gathered,
+    plan,
+    mints,
+    pairs: allPairs,
+    replacedOperationIds: newPairs.replacedOperationIds.filter((id) => !renamedIds.has(id)),
+    planned,
+  }
+}
+
+/** Refuses new rows with the content of an NFT of this run whose own row was removed or edited. */
+async function refuseRepeats(
+  store: StoredRun,
+  options: BatchOptions,
+  { client }: CheckDeps,
+  { gathered, plan, pairs }: Pick<PreparedRun, 'gathered' | 'plan' | 'pairs'>,
+): Promise<void> {
+  if (plan.rows === 0) return
+  const paired = new Set(pairs.flatMap(({ sent }) => sent ?? []))
+  const toSend = { rows: gathered.rows, pending: listPositions(plan), paired }
+  await refuseRepeated(store, options, client, { ...toSend, updatesEdited: options.keepEdited === true })
 }
 
 /**
@@ -120,7 +137,7 @@ async function checkSupply(
   if (problem !== null) mints.notes.push(`${problem}. ${EXCESS_ROWS_NOTE}`)
 }
 
-const keptRows = (rows: readonly { row: StoredRow }[]): StoredRow[] => rows.map(({ row }) => row)
+const toStoredRows = (rows: readonly { row: StoredRow }[]): StoredRow[] => rows.map(({ row }) => row)
 
 /**
  * Refuses to resume a run that is finished. Also refuses if the row of the run's list was edited, the manifest seems to
@@ -148,10 +165,10 @@ interface NewPairs {
   /** Rows whose key changed after they were minted, for example because they got an ID. */
   pairs: readonly Pair[]
   /** The pairs whose operations in the state get a new key. */
-  renamed: RowPairs['renamed']
+  renamed: RowPairs['renamedPairs']
   /** The pairs whose rows this machine didn't send. */
   pairedOnServer: Pair[]
-  replaced: string[]
+  replacedOperationIds: string[]
 }
 
 /** Pairs new rows with NFTs that were minted under another key, and finds the sent rows that new rows replace. */
@@ -165,19 +182,19 @@ async function pairNewRows(
   const isNew = store.drop.setId === null
   const isSecond = options.again === true && !isSharedScope(store.drop.referenceScope)
   const lookupClient = isSecond || options.lookup === false ? null : client
-  const none: NewPairs = { pairs: [], renamed: [], pairedOnServer: [], replaced: [] }
+  const none: NewPairs = { pairs: [], renamed: [], pairedOnServer: [], replacedOperationIds: [] }
   if (!hasNew || (isNew && lookupClient === null)) return none
-  const { all, renamed, paired } = await pairRows(store, options, lookupClient, rows)
+  const { allPairs, renamedPairs, knownPairs } = await pairRows(store, options, lookupClient, rows)
   return {
-    pairs: all,
-    renamed,
-    pairedOnServer: all.filter(({ sent }) => sent === null),
-    replaced: await findReplacedRows(store, options, lookupClient, { rows, paired }),
+    pairs: allPairs,
+    renamed: renamedPairs,
+    pairedOnServer: allPairs.filter(({ sent }) => sent === null),
+    replacedOperationIds: await findReplacedOperationIds(store, options, lookupClient, { rows, paired: knownPairs }),
   }
 }
 
 /** Adds a note that the run continues with its moved manifest, and finds the labels to replace on the server. */
-async function noteMove(
+async function noteMovedManifest(
   store: StoredRun,
   options: BatchOptions,
   { client }: CheckDeps,
@@ -185,7 +202,7 @@ async function noteMove(
   { notes, relabeled }: EarlierMints,
 ): Promise<void> {
   if (store.movedFrom === null || client === null) return
-  relabeled.push(...(await labelsOfMoved(store, options, client, gathered)))
+  relabeled.push(...(await findOutdatedLabels(store, options, client, gathered)))
   notes.push(`The run ${store.drop.name} continues with its manifest, which was moved from ${store.movedFrom}`)
 }
 
@@ -201,7 +218,7 @@ const plannedOf = ({ drop: { id, name, setId }, counts }: StoredRun, plan: Reque
 })
 
 /** Returns the rows of a manifest that repeat earlier rows, except rows that are already minted. */
-async function duplicatesOf(
+async function findDuplicates(
   store: StoredRun,
   { rows, isRead }: RowSet,
   { adopted }: EarlierMints,
@@ -232,20 +249,21 @@ async function refuseUnlessDynamic(
  *
  * @param edited keys of the rows whose content in the manifest still differs. Default: all rows
  */
-async function changedRows(
+async function countChangedRows(
   store: StoredRun,
-  { rows, changed: positions }: RowSet,
+  { rows, changedPositions: positions }: RowSet,
   plan: RequestPlan,
   edited: ReadonlySet<string> | undefined,
 ): Promise<ManifestChanges> {
   const changes = noManifestChanges()
   if (positions.length === 0) return changes
-  const sentPositions = new Set(positionsOf(plan))
-  for (const { key, line, position } of await store.read((sql) => rowsAt(sql, rows, positions))) {
+  const sentPositions = new Set(listPositions(plan))
+  for (const { key, line, position } of await store.read((sql) => readRowsAt(sql, rows, positions))) {
     if (edited?.has(key) === false) continue
     changes.changed++
     if (!sentPositions.has(position)) changes.keptAccepted++
-    if (changes.examples.length < MAX_EXAMPLES) changes.examples.push({ kind: 'changed', key: shownKey(key), line })
+    if (changes.examples.length < MAX_CHANGE_EXAMPLES)
+      changes.examples.push({ kind: 'changed', key: formatKey(key), line })
   }
   return changes
 }

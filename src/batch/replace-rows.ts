@@ -2,9 +2,9 @@ import type { Sql } from '../sqlite/shared-database.ts'
 import { type Drop, readDrop, updateDrop } from '../state/drops.ts'
 import { operationsOutsideManifest, storeContents, storeSentTexts, unmarkReplaced } from '../state/edited-rows.ts'
 import { pinNames } from '../state/pinned-names.ts'
-import { dropFailed } from '../state/row-outcomes.ts'
-import type { RowsIn } from '../state/rows.ts'
-import { MAX_EXAMPLES, type RowSet } from './gather.ts'
+import { releaseRemovedFailedRows } from '../state/row-outcomes.ts'
+import type { RowLocation } from '../state/rows.ts'
+import { MAX_CHANGE_EXAMPLES, type RowSet } from './gather.ts'
 import type { Pair } from './identity/pairing.ts'
 import type { EarlierMints } from './minted/earlier-mints.ts'
 import { isFinished } from './runs/open-stored-run.ts'
@@ -22,7 +22,7 @@ export function replaceRows(sql: Sql, drop: Drop, gathered: RowSet, now: number)
   // Store the texts even if `gdn apply` has changed the NFTs of edited rows, which then don't count as changed.
   if (isRead) storeSentTexts(sql, drop, rows.set)
   // Failed rows that are no longer in the manifest no longer belong to the run.
-  if (isRead) dropFailed(sql, drop, rows.set, now)
+  if (isRead) releaseRemovedFailedRows(sql, drop, rows.set, now)
   unmarkReplaced(sql, drop, rows.set)
   updateDrop(sql, drop.id, {
     set_id: rows.set,
@@ -55,7 +55,7 @@ export async function storeRowsOfFinishedRun(store: StoredRun, gathered: RowSet)
  * Removes and returns the adopted rows whose NFTs belong to sent rows that are no longer in the manifest. An edit
  * changed the keys of these rows, but not their reference IDs, so their operations get the new keys.
  */
-export async function takeRenamedRows(store: StoredRun, rows: RowsIn, mints: EarlierMints): Promise<Pair[]> {
+export async function takeRenamedRows(store: StoredRun, rows: RowLocation, mints: EarlierMints): Promise<Pair[]> {
   const { drop } = store
   const adopted = new Map(mints.adopted.map(({ nftGdnId, row }) => [nftGdnId, row]))
   if (drop.setId === null || adopted.size === 0) return []
@@ -84,7 +84,7 @@ export function withoutRenamed(
   const unaffected = examples.filter(
     ({ kind, line, key }) => kind === 'changed' || !(kind === 'added' ? lines.has(line) : titles.has(key)),
   )
-  const ofEdited = edited.map(({ row: { row } }) => {
+  const editedExamples = edited.map(({ row: { row } }) => {
     return { kind: 'changed' as const, key: row.id ?? row.metadata.title, line: row.line }
   })
   return {
@@ -93,6 +93,6 @@ export function withoutRenamed(
     keptAccepted: keptAccepted + edited.length,
     removed: Math.max(0, removed - renamed.length),
     receivers,
-    examples: [...unaffected, ...ofEdited].slice(0, MAX_EXAMPLES),
+    examples: [...unaffected, ...editedExamples].slice(0, MAX_CHANGE_EXAMPLES),
   }
 }

@@ -134,6 +134,6 @@ function byGroup(groups: Numbers, rank: Int32Array, count: number): Uint32Array 
 }
 
 /** Yields the positions of the rows that a plan sends. */
-export function* positionsOf(plan: RequestPlan): Generator<number> {
+export function* listPositions(plan: RequestPlan): Generator<number> {
   for (let request = 0; request < plan.requests; request++) yield* plan.rowsOf(request)
 }

@@ -1,14 +1,14 @@
-import { isStuck } from '../api/stuck-reason.ts'
+import { isStuckReason } from '../api/stuck-reason.ts'
 import { setRunLimit } from '../client/run-costs.ts'
 import { runLimit } from '../client/run-limit.ts'
-import { SENT_NOTHING, withNothingSent } from '../core/nothing-sent.ts'
+import { NOTHING_SENT_HINT, withNothingSent } from '../core/nothing-sent.ts'
 import { DEFAULT_WAIT_MS } from '../operations/defaults.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { forgetDrop, updateDrop } from '../state/drops.ts'
 import { openState } from '../state/open-state.ts'
 import { countBurned, countMintedTwice } from '../state/row-outcomes.ts'
-import { LATE } from '../state/row-results.ts'
-import { pagesOf, type RowsIn, removeOtherSets } from '../state/rows.ts'
+import { LATE_REASON } from '../state/row-results.ts'
+import { type RowLocation, readRowPages, removeOtherSets } from '../state/rows.ts'
 import { endRun } from '../state/runs.ts'
 import { checkOptions } from './check-options.ts'
 import { enterRows } from './enter-rows.ts'
@@ -19,14 +19,14 @@ import { markRows } from './reconcile/mark-rows.ts'
 import { reconcile } from './reconcile/reconcile.ts'
 import { readOtherRecords } from './reconcile/unknown-rows.ts'
 import type { RequestPlan } from './request-plan.ts'
-import { openRows } from './rows/row-counts.ts'
+import { countOpenRows } from './rows/row-counts.ts'
 import { leaseStoredRun } from './runs/open-stored-run.ts'
-import { resultsOutside, resultsPage } from './runs/results.ts'
+import { readResultsOutsideManifest, resultsPage } from './runs/results.ts'
 import { RunContext } from './runs/run-context.ts'
 import { familyId } from './runs/run-identity.ts'
 import type { StoredRun } from './runs/stored-run.ts'
-import { exitCodeOf, nameRows } from './runs/summary.ts'
-import { plannedMints, requestsOf } from './send/request.ts'
+import { collectListedRows, selectExitCode } from './runs/summary.ts'
+import { createRequestBuilder, plannedMints } from './send/request.ts'
 import { Sender } from './send/send.ts'
 import { StatusPoller } from './send/status-poller.ts'
 import { uploadFiles } from './send/uploads.ts'
@@ -56,10 +56,10 @@ export async function runBatch(options: BatchOptions, deps: BatchDeps): Promise<
 /** Acquires the run of a manifest, calls `use` with it, and releases the run. */
 export async function withLeasedRun<Result>(
   options: BatchOptions,
-  { openDatabase: open, timing }: Pick<BatchDeps, 'openDatabase' | 'timing'>,
+  { openDatabase, timing }: Pick<BatchDeps, 'openDatabase' | 'timing'>,
   use: (store: StoredRun) => Promise<Result>,
 ): Promise<Result> {
-  const state = await openState(options.stateDir, { open })
+  const state = await openState(options.stateDir, { open: openDatabase })
   try {
     const store = await leaseStoredRun(state, options, timing)
     try {
@@ -78,12 +78,12 @@ export async function withLeasedRun<Result>(
 
 async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDeps): Promise<BatchSummary> {
   const { prepared, limit } = await prepareConfirmed(store, options, deps).catch((error: unknown) => {
-    throw withNothingSent(error, SENT_NOTHING)
+    throw withNothingSent(error, NOTHING_SENT_HINT)
   })
   const { gathered, plan, planned } = prepared
   const { drop } = store
   const sends = options.reconcileOnly !== true
-  await keepLimits(store, options)
+  await storeLimits(store, options)
   const { contractAddress: contract, blockchain, signal } = options
   const carried = sends ? await setRunLimit(deps.client, { limit, contract, blockchain, signal }) : limit
   if (sends) await deps.beforeSending?.(planned, carried)
@@ -101,17 +101,17 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
     if (sends) context.emit(planned)
     if (options.settle !== undefined) await markRows(context, options.settle)
     const sendCounts = sends ? await sendAll(context, plan, rows, poller) : { requests: 0, attempts: 0 }
-    const waits = options.wait !== false && context.stopped === null
+    const waits = options.wait !== false && context.stopReason === null
     const reconciled = waits || !sends ? await resolveAndAwait(context, poller) : null
     const { counts } = store
-    const isOver = openRows(counts) === 0
+    const isOver = countOpenRows(counts) === 0
     // The timeout may expire just as the last row is deployed.
     const stopped =
-      isOver && context.stopped?.code === 'pending' ? null : (limitStopReason(context, poller) ?? context.stopped)
+      isOver && context.stopReason?.code === 'pending' ? null : (limitStopReason(context, poller) ?? context.stopReason)
     if (isOver) {
       await store.write((sql) => endRun(sql, store.id, Date.now()))
     }
-    const twice = await store.read((sql) => countMintedTwice(sql, store.id, LATE))
+    const twice = await store.read((sql) => countMintedTwice(sql, store.id, LATE_REASON))
     const burned = await store.read((sql) => countBurned(sql, store.id))
     return {
       run: { id: drop.id, name: drop.name },
@@ -120,14 +120,14 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
       ...sendCounts,
       changes: gathered.changes,
       stopped,
-      ...(await nameRows(resultsOf(store), counts, twice)),
+      ...(await collectListedRows(readResults(store), counts, twice)),
       reconciled,
-      waiting: poller.waitsFor,
-      exitCode: exitCodeOf(counts, twice, stopped, waits),
+      waiting: poller.waitReason,
+      exitCode: selectExitCode(counts, twice, stopped, waits),
     }
   } finally {
     context.close()
-    await poller.settled()
+    await poller.waitForBackgroundPoll()
   }
 }
 
@@ -149,11 +149,11 @@ async function prepareConfirmed(store: StoredRun, options: BatchOptions, deps: B
  * null otherwise.
  */
 function limitStopReason(
-  { store: { counts }, stopped }: RunContext,
-  { waitsFor }: StatusPoller,
+  { store: { counts }, stopReason }: RunContext,
+  { waitReason }: StatusPoller,
 ): BatchSummary['stopped'] {
-  const isOutOfTime = stopped === null || stopped.code === 'pending'
-  if (!isOutOfTime || counts.pending + counts.unknown > 0 || !isStuck(waitsFor)) return null
+  const isOutOfTime = stopReason === null || stopReason.code === 'pending'
+  if (!isOutOfTime || counts.pending + counts.unknown > 0 || !isStuckReason(waitReason)) return null
   return {
     code: 'max_cost',
     message: 'a signed transaction needs a higher fee than the limit of the run allows',
@@ -162,7 +162,7 @@ function limitStopReason(
 }
 
 /** Stores the limits of the run. Must only be called after the user has confirmed them. */
-async function keepLimits(store: StoredRun, { maxCostWei, maxFeeWei }: BatchOptions): Promise<void> {
+async function storeLimits(store: StoredRun, { maxCostWei, maxFeeWei }: BatchOptions): Promise<void> {
   if (maxCostWei === undefined && maxFeeWei === undefined) return
   await store.write((sql) => {
     if (maxCostWei !== undefined) updateDrop(sql, store.id, { max_cost: String(maxCostWei) })
@@ -170,11 +170,11 @@ async function keepLimits(store: StoredRun, { maxCostWei, maxFeeWei }: BatchOpti
   })
 }
 
-async function* resultsOf(store: StoredRun): AsyncGenerator<ResultRow> {
+async function* readResults(store: StoredRun): AsyncGenerator<ResultRow> {
   const { state, drop } = store
-  const pages = pagesOf(state, (sql, after, limit) => resultsPage(sql, drop, { after, limit, live: false }))
+  const pages = readRowPages(state, (sql, after, limit) => resultsPage(sql, drop, { after, limit, live: false }))
   for await (const page of pages) for (const { result } of page) yield result
-  for (const { result } of await store.read((sql) => resultsOutside(sql, store.drop, false))) yield result
+  for (const { result } of await store.read((sql) => readResultsOutsideManifest(sql, store.drop, false))) yield result
 }
 
 /** Resolves unknown outcomes after sending, and waits until every accepted row is deployed or failed. */
@@ -186,22 +186,22 @@ async function resolveAndAwait(context: RunContext, poller: StatusPoller) {
   if (store.counts.unknown > 0) await poller.pollOnce()
   const reconciled = await reconcile(context, {
     markerKey: store.drop.marker ?? undefined,
-    others: (ids) => readOtherRecords(store, ids),
-    meanwhile: () => poller.pollAside(),
+    readOtherRecords: (ids) => readOtherRecords(store, ids),
+    onWait: () => poller.pollInBackground(),
     deadline,
   })
-  await poller.settled()
+  await poller.waitForBackgroundPoll()
   if (options.wait !== false) await poller.waitForAll(deadline)
   return reconciled === null ? null : { adopted: reconciled.adopted, basis: reconciled.basis }
 }
 
-async function sendAll(context: RunContext, plan: RequestPlan, rows: RowsIn, poller: StatusPoller) {
+async function sendAll(context: RunContext, plan: RequestPlan, rows: RowLocation, poller: StatusPoller) {
   const { store } = context
   const urlOf = await uploadFiles(context, plan, rows)
   if (urlOf === null) return { requests: 0, attempts: 0 }
   await limitFees(context)
-  const requestOf = requestsOf(store, rows, plan, urlOf)
-  return await new Sender(context, plan, requestOf, () => void poller.pollAside()).run()
+  const requestOf = createRequestBuilder(store, rows, plan, urlOf)
+  return await new Sender(context, plan, requestOf, () => void poller.pollInBackground()).run()
 }
 
 /**

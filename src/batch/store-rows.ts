@@ -8,7 +8,7 @@ import { knownReferences } from './minted/known-references.ts'
 import { storeRowsOfFinishedRun } from './replace-rows.ts'
 import type { RequestPlan } from './request-plan.ts'
 import type { AdoptedRow } from './rows/manifest-row.ts'
-import { openRows } from './rows/row-counts.ts'
+import { countOpenRows } from './rows/row-counts.ts'
 import { withLeasedRun } from './run.ts'
 import { RunContext } from './runs/run-context.ts'
 import type { StoredRun } from './runs/stored-run.ts'
@@ -45,9 +45,9 @@ async function storeAdoptedRows(
   deps: Deps,
   { gathered, plan, adopted }: { gathered: RowSet; plan: RequestPlan; adopted: AdoptedRow[] },
 ): Promise<void> {
-  const isDynamic = store.drop.setId === null && (await areDynamic(adopted, options, deps))
+  const isDynamic = store.drop.setId === null && (await areNftsDynamic(adopted, options, deps))
   const mints = { listed: null, adopted, relabeled: [], notes: [] }
-  await enterRows(store, options, { gathered, plan, mints, pairs: [], replaced: [] })
+  await enterRows(store, options, { gathered, plan, mints, pairs: [], replacedOperationIds: [] })
   if (isDynamic) await store.write((sql) => updateDrop(sql, store.id, { dynamic: 1 }))
   const context = new RunContext(options, deps, store)
   try {
@@ -55,13 +55,13 @@ async function storeAdoptedRows(
   } finally {
     context.close()
   }
-  if (openRows(store.counts) === 0) await store.write((sql) => endRun(sql, store.id, Date.now()))
+  if (countOpenRows(store.counts) === 0) await store.write((sql) => endRun(sql, store.id, Date.now()))
 }
 
 /**
  * Returns whether all adopted NFTs are dynamic. If they are, rows that are added later are also minted as dynamic NFTs.
  */
-async function areDynamic(
+async function areNftsDynamic(
   adopted: readonly AdoptedRow[],
   { signal }: BatchOptions,
   { client }: Pick<Deps, 'client'>,

@@ -1,6 +1,6 @@
 import { Argument, Command, Option } from 'commander'
 import { flagError, GdnError } from '../core/errors.ts'
-import { withoutKey } from '../core/quoted.ts'
+import { hidePrivateKey } from '../core/quoted.ts'
 import type { Deps } from './deps.ts'
 
 /** Exports of a command's file: a factory that receives the dependencies and returns the command. */
@@ -59,7 +59,7 @@ export type ValueType =
 export class GdnCommand extends Command {
   readonly text: CommandText
   /** Data about each long flag that Commander's `Option` doesn't store. */
-  readonly flagFacts = new Map<string, { takes: TypedValue | undefined; repeatable: boolean; required: boolean }>()
+  readonly flagDetails = new Map<string, { takes: TypedValue | undefined; repeatable: boolean; required: boolean }>()
 
   /** Whether `--timeout` limits the duration of the whole command. */
   endsAtTimeout = false
@@ -121,7 +121,7 @@ export class GdnCommand extends Command {
       earlier = raw
       return parse(raw)
     })
-    this.flagFacts.set(name, { repeatable, required, takes: settings.parse?.takes })
+    this.flagDetails.set(name, { repeatable, required, takes: settings.parse?.takes })
     return this.addOption(option.hideHelp(hidden).helpGroup(group))
   }
 
@@ -201,10 +201,10 @@ export const missingCollectionError = (flag: string, hint: string) =>
 export const noServerNamedError = (flag: string, hint: string) => flagError(flag, 'no server is specified', hint)
 
 export const wrongAddressError = (address: string, problem: string, flag: string) =>
-  flagError(flag, `"${withoutKey(address)}" ${problem}`)
+  flagError(flag, `"${hidePrivateKey(address)}" ${problem}`)
 
 /** Creates the error for `-c=0x…`, in which an equals sign precedes the value of a short flag. */
 function equalsAfterShortError(short: string, long: string, raw: string): GdnError {
-  const value = withoutKey(raw.slice(1))
+  const value = hidePrivateKey(raw.slice(1))
   return flagError(short, `the value "=${value}" begins with "="`, `Use ${short} ${value} or ${long}=${value}.`)
 }

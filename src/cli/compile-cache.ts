@@ -11,7 +11,7 @@ type NodeModule = typeof import('node:module') & { enableCompileCache?: (folder:
  * Node.js would use the system's temporary folder, where another user can create the cache first. Cached code runs with
  * the user's permissions.
  */
-export function keepCompiledCode(env: Env): void {
+export function cacheCompiledCode(env: Env): void {
   const { enableCompileCache } = process.getBuiltinModule('node:module') as NodeModule
   if (enableCompileCache === undefined || env.NODE_DISABLE_COMPILE_CACHE) return
   const folder = compileCacheFolder(env)
@@ -24,7 +24,7 @@ export function keepCompiledCode(env: Env): void {
  */
 export function compileCacheFolder(
   env: Env,
-  { platform, uid }: { platform: NodeJS.Platform; uid: number } = { platform: process.platform, uid: ownUid() },
+  { platform, uid }: { platform: NodeJS.Platform; uid: number } = { platform: process.platform, uid: getUid() },
 ): string | null {
   const home = env.HOME && join(env.HOME, '.cache')
   const places = [platform === 'win32' ? env.LOCALAPPDATA : env.XDG_CACHE_HOME, home]
@@ -42,4 +42,4 @@ export function compileCacheFolder(
   }
 }
 
-const ownUid = () => process.getuid?.() ?? 0
+const getUid = () => process.getuid?.() ?? 0

@@ -4,16 +4,16 @@ import { EXIT } from '../core/exit-codes.ts'
 import { ownCommand } from '../core/own-command.ts'
 import { harden, reportUncaught } from './io/harden.ts'
 import { catchSignals } from './io/signals.ts'
-import { watchStreams, writeAtOnce } from './io/watch-streams.ts'
+import { watchStreams, writeToStderrSync } from './io/watch-streams.ts'
 
 /** Runs the command line with the streams, environment and signals of this process. */
 export async function runFromProcess(argv: string[]): Promise<number> {
   harden(argv)
   const env = takeSecretVariables(process.env)
-  reportUncaught(argv, writeAtOnce, EXIT.unexpected)
+  reportUncaught(argv, writeToStderrSync, EXIT.unexpected)
   const streams = watchStreams(argv)
   const signals = catchSignals({
-    say: (text) => process.stderr.isTTY && writeAtOnce(text),
+    say: (text) => process.stderr.isTTY && writeToStderrSync(text),
     exit: (code) => process.exit(code),
   })
   try {
@@ -22,7 +22,7 @@ export async function runFromProcess(argv: string[]): Promise<number> {
     const code = await run(argv, {
       env,
       get cwd() {
-        return workingDirectory() ?? noDirectory()
+        return findWorkingDirectory() ?? throwNoDirectory()
       },
       // Open stdin on first use, because most commands never read it.
       get stdin() {
@@ -35,10 +35,10 @@ export async function runFromProcess(argv: string[]): Promise<number> {
     })
     if (process.stderr.isTTY && (await isForPeople(argv))) {
       const { updateNotice } = await import('./update/notice.ts')
-      updateNotice({ env, cwd: workingDirectory() ?? '', stderr: process.stderr, program, now: Date.now() })
+      updateNotice({ env, cwd: findWorkingDirectory() ?? '', stderr: process.stderr, program, now: Date.now() })
     }
     const exitCode = streams.exitCode(code)
-    leaveSoon(exitCode)
+    exitSoon(exitCode)
     return exitCode
   } finally {
     signals.release()
@@ -46,7 +46,7 @@ export async function runFromProcess(argv: string[]): Promise<number> {
 }
 
 /** Returns the working directory; null if it was deleted. */
-function workingDirectory(): string | null {
+function findWorkingDirectory(): string | null {
   try {
     return process.cwd()
   } catch (error) {
@@ -56,7 +56,7 @@ function workingDirectory(): string | null {
 }
 
 /** @throws GdnError `file_error` */
-function noDirectory(): never {
+function throwNoDirectory(): never {
   throw new GdnError('file_error', 'the working directory no longer exists', {
     hint: 'Change to another directory with `cd`, and run the same command again.',
   })
@@ -69,7 +69,7 @@ const LEAVE_WITHIN_MS = 500
  * Ends the process even if an open handle keeps it alive, such as a connection to an unresponsive server. Otherwise, a
  * finished command would seem to hang. Waits until all output is written.
  */
-function leaveSoon(code: number): void {
+function exitSoon(code: number): void {
   const leave = () => {
     if (process.stdout.writableLength === 0 && process.stderr.writableLength === 0) process.exit(code)
   }
@@ -81,7 +81,7 @@ function leaveSoon(code: number): void {
 /** Returns whether to show the update notice. It isn't shown with --offline or -q, or with machine-readable output. */
 async function isForPeople(argv: readonly string[]): Promise<boolean> {
   if (argv.includes('--offline')) return false
-  const { ioSettings } = await import('./connect/settings-of-argv.ts')
-  const { machine, quiet } = ioSettings(argv, process.env)
+  const { parseIoSettings } = await import('./connect/settings-of-argv.ts')
+  const { machine, quiet } = parseIoSettings(argv, process.env)
   return !machine && !quiet
 }

@@ -12,7 +12,7 @@ interface UnknownRoute {
   words: readonly string[]
 }
 
-const HELP = new Set(['-h', '--help', 'help'])
+const HELP_WORDS = new Set(['-h', '--help', 'help'])
 const LEADING_VALUE_FLAGS = new Set(['--profile', '--base-url', '--state-dir', '-o', '--output', '--fields'])
 
 const HELP_FLAGS = ['--json', '--help', '-h', '--no-color', '--no-input', '--quiet', '-q', '--debug']
@@ -30,17 +30,17 @@ export function route(argv: readonly string[]): CommandRoute {
     for (const flag of flags) checkFlagAlone(flag)
     return { kind: 'root-help' }
   }
-  if (HELP.has(first)) return helpRoute(rest, searchRoute)
+  if (HELP_WORDS.has(first)) return helpRoute(rest, searchRoute)
   const entry = ENTRIES.find(({ name }) => name === first)
   if (entry === undefined)
-    return wantsHelp(rest) ? helpRoute([first, ...rest], unknownRoute) : unknownRoute([first, ...wordsOf(rest)])
+    return wantsHelp(rest) ? helpRoute([first, ...rest], unknownRoute) : unknownRoute([first, ...omitFlags(rest)])
   if (!isNoun(entry)) return verbRoute(entry, [...flags, ...rest])
   const second = takeWord(rest, entry.verbs)
   if (second.word === undefined) {
     for (const flag of [...flags, ...second.flags]) checkFlagAlone(flag, `${entry.name} `)
     return { kind: 'noun-help', noun: entry }
   }
-  if (HELP.has(second.word)) return helpRoute([entry.name, ...second.rest], unknownRoute, entry)
+  if (HELP_WORDS.has(second.word)) return helpRoute([entry.name, ...second.rest], unknownRoute, entry)
   const verb = entry.verbs.find(({ name }) => name === second.word)
   if (verb === undefined) return unknownRoute([entry.name, second.word])
   return verbRoute(verb, [...flags, ...second.flags, ...second.rest])
@@ -68,7 +68,7 @@ function helpRoute(
   noun?: Noun,
 ): CommandRoute {
   for (const flag of argv.filter((word) => word.startsWith('-'))) checkHelpFlag(flag)
-  const words = wordsOf(argv)
+  const words = omitFlags(argv)
   const [first, second] = words
   if (first === undefined) return { kind: 'root-help' }
   const topic = noun === undefined ? findTopic(words.join('-').toLowerCase()) : undefined
@@ -83,7 +83,7 @@ function helpRoute(
 
 const searchRoute = (words: readonly string[]): CommandRoute => ({ kind: 'search', words })
 
-const wordsOf = (argv: readonly string[]) => argv.filter((word) => !word.startsWith('-'))
+const omitFlags = (argv: readonly string[]) => argv.filter((word) => !word.startsWith('-'))
 
 function checkHelpFlag(flag: string): void {
   if (HELP_FLAGS.includes(flag)) return
@@ -118,14 +118,14 @@ function takeWord(
   argv: readonly string[],
   names: readonly { name: string }[],
 ): { flags: string[]; word: string | undefined; rest: string[] } {
-  const isName = (word: string) => HELP.has(word) || names.some(({ name }) => name === word)
+  const isName = (word: string) => HELP_WORDS.has(word) || names.some(({ name }) => name === word)
   const takesNext = (flag: string, next: string) =>
     LEADING_VALUE_FLAGS.has(flag) ||
     !(ROOT_FLAGS.includes(flag) || flag.includes('=') || next.startsWith('-') || isName(next))
   let at = 0
   while (at < argv.length) {
     const word = argv[at] ?? ''
-    if (!word.startsWith('-') || word === '-' || HELP.has(word)) break
+    if (!word.startsWith('-') || word === '-' || HELP_WORDS.has(word)) break
     at += takesNext(word, argv[at + 1] ?? '-') ? 2 : 1
   }
   return { flags: argv.slice(0, at), word: argv[at], rest: argv.slice(at + 1) }

@@ -1,22 +1,22 @@
 import { CommanderError } from 'commander'
-import { knowSecretsOf } from '../config/secret-variables.ts'
+import { registerSecrets } from '../config/secret-variables.ts'
 import { type ErrorCode, flagError, GdnError } from '../core/errors.ts'
 import { EXIT } from '../core/exit-codes.ts'
 import { redactText } from '../core/redact.ts'
 import { makeCommand, type Verb } from './catalogue.ts'
 import { type GdnCommand, usageHint } from './command.ts'
 import { addBackendFlagsToError } from './connect/add-backend-flags.ts'
-import { ioSettings } from './connect/settings-of-argv.ts'
+import { parseIoSettings } from './connect/settings-of-argv.ts'
 import type { CommandEdge, Deps, Edge } from './deps.ts'
 import type { ServerFlags } from './flags/common.ts'
 import { colorLevel } from './io/color.ts'
 import { commandSignals } from './io/deadline.ts'
-import { isInActions, withoutCommands } from './io/in-actions.ts'
+import { escapeWorkflowCommands, isInActions } from './io/in-actions.ts'
 import { createIo, type Io } from './io/io.ts'
 import type { OutStream } from './io/out-stream.ts'
 import { type CommandResult, makeDeps } from './make-deps.ts'
 import { reportError } from './render/report-error.ts'
-import { nameFlags } from './request/named-addresses.ts'
+import { resolveNamesInFlags } from './request/named-addresses.ts'
 import { route } from './route.ts'
 import { proseWidth } from './text/wrap.ts'
 import { VERSION } from './version.ts'
@@ -24,14 +24,14 @@ import { addQuotesHintToError, dashError } from './word-processor.ts'
 
 /** Runs one command line. Returns the exit code. */
 export async function run(argv: readonly string[], outerEdge: Edge): Promise<number> {
-  const settings = ioSettings(argv, outerEdge.env)
-  knowSecretsOf(outerEdge.env)
+  const settings = parseIoSettings(argv, outerEdge.env)
+  registerSecrets(outerEdge.env)
   const inActions = isInActions(outerEdge.env) && !settings.machine
-  const sanitize = inActions ? (text: string) => withoutCommands(redactText(text)) : redactText
+  const sanitize = inActions ? (text: string) => escapeWorkflowCommands(redactText(text)) : redactText
   // Use `Object.create` instead of a spread, which would open stdin even for commands that never read it.
   const signals = commandSignals(outerEdge.signals)
   const edge: CommandEdge = Object.create(outerEdge, {
-    stderr: { value: changeStream(outerEdge.stderr, sanitize) },
+    stderr: { value: transformStream(outerEdge.stderr, sanitize) },
     signals: { value: signals },
   })
   const io = await createIo(edge, settings)
@@ -40,9 +40,9 @@ export async function run(argv: readonly string[], outerEdge: Edge): Promise<num
   } catch (error) {
     const code = reportError(io, edge.stderr, error)
     if (isInActions(outerEdge.env) && error instanceof GdnError) {
-      const { addErrorSummary, annotationsOf } = await import('./render/github-actions.ts')
+      const { addErrorSummary, formatAnnotations } = await import('./render/github-actions.ts')
       await addErrorSummary(error, outerEdge)
-      if (inActions) outerEdge.stderr.write(redactText(await annotationsOf(error, outerEdge)))
+      if (inActions) outerEdge.stderr.write(redactText(await formatAnnotations(error, outerEdge)))
     }
     return code
   } finally {
@@ -54,7 +54,7 @@ export async function run(argv: readonly string[], outerEdge: Edge): Promise<num
  * Returns a stream that converts all text before writing it. Used to redact secrets, and to escape text that a CI
  * runner would execute as a command.
  */
-function changeStream(stream: OutStream, change: (text: string) => string): OutStream {
+function transformStream(stream: OutStream, change: (text: string) => string): OutStream {
   return Object.create(stream, {
     // This property is writable, because the spinner replaces the function while it runs.
     write: {
@@ -154,7 +154,7 @@ async function load(
   command.hook('preAction', async () => {
     const { timeout } = command.opts<{ timeout?: number }>()
     if (command.endsAtTimeout && timeout !== undefined) edge.signals.endAfter(timeout)
-    await nameFlags(command, deps.addresses)
+    await resolveNamesInFlags(command, deps.addresses)
     const { contract } = command.opts<{ contract?: string }>()
     if (contract !== undefined && !/^0x/i.test(contract)) {
       const { resolveContractName } = await import('./connect/named-collection.ts')

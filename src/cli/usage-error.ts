@@ -18,9 +18,11 @@ export function usageError(error: CommanderError, command: GdnCommand, argv: rea
   }
   const near = isUnknown ? nearestFlag(error.message, command) : undefined
   const hint = isUnknown
-    ? (dataDirHint(error.message, command) ?? dashedFileHint(argv, command) ?? insteadOf(error.message, command))
+    ? (dataDirHint(error.message, command) ??
+      dashedFileHint(argv, command) ??
+      findAlternativeCommand(error.message, command))
     : undefined
-  return new GdnError('usage', inOurWords(error, command), {
+  return new GdnError('usage', rewordMessage(error, command), {
     hint: hint ?? excessHint(error, command) ?? (near === undefined ? usageHint(command) : `Did you mean ${near}?`),
   })
 }
@@ -36,7 +38,7 @@ const FILE_ARGUMENTS: ReadonlySet<string> = new Set(['manifest', 'plan'])
 const DASHED_FILE = /^-[\w.-]+\.(?:csv|tsv|jsonl?|ndjson)$/i
 
 /** Returns the command to run instead of a flag that users may expect but the command doesn't have. */
-function insteadOf(message: string, command: GdnCommand): string | undefined {
+function findAlternativeCommand(message: string, command: GdnCommand): string | undefined {
   const name = command.name()
   if (name === 'apply' && message.includes("'--dry-run'"))
     return 'Run `gdn plan` to show the changes without making them.'
@@ -85,7 +87,7 @@ function excessHint({ code }: CommanderError, command: GdnCommand): string | und
     const parts = [command.name(), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)]
     return `To send a request from a file, run \`gdn ${parts.join(' ')} -f <file>\`.`
   }
-  const meant = FLAGS_FOR.find(([isMeant]) => isMeant(excess))?.[1] ?? []
+  const meant = FLAGS_BY_VALUE_FORM.find(([isMeant]) => isMeant(excess))?.[1] ?? []
   const flagNames = command.name().endsWith('transfer') && meant.includes('--receiver') ? ['--receiver'] : meant
   const visible = command.createHelp().visibleOptions(command)
   const isSet = (name: string) => command.getOptionValueSource(name) === 'cli'
@@ -101,18 +103,18 @@ function severalHint(excess: string, command: GdnCommand): string | undefined {
   if (argument === 'manifest' && MANIFEST_FILE.test(excess)) {
     return `Specify one manifest.${command.name() === 'batch mint' ? ' To mint to a list of receivers, add --to <list>.' : ''}`
   }
-  if (!command.name().startsWith('nft ') || argument === undefined || !NFT.test(excess)) return undefined
-  const others = command.name() === 'nft transfer' ? CHANGE_RECEIVERS : ''
+  if (!command.name().startsWith('nft ') || argument === undefined || !NFT_PATTERN.test(excess)) return undefined
+  const others = command.name() === 'nft transfer' ? CHANGE_RECEIVERS_HINT : ''
   return `Specify one NFT.${others}`
 }
 
 const MANIFEST_FILE = /\.(?:csv|tsv|txt|jsonl?|ndjson)$/i
-const NFT = /^(?:\S*\/)?\d+$|^[0-9a-f]{8}-[0-9a-f-]{27}$/i
-const CHANGE_RECEIVERS =
+const NFT_PATTERN = /^(?:\S*\/)?\d+$|^[0-9a-f]{8}-[0-9a-f-]{27}$/i
+const CHANGE_RECEIVERS_HINT =
   ' To transfer several NFTs of a manifest, change their receivers in the manifest, and run `gdn apply`.'
 
 /** The flags that accept a certain form of value, the most likely flag first. */
-const FLAGS_FOR: readonly (readonly [(value: string) => boolean, readonly string[]])[] = [
+const FLAGS_BY_VALUE_FORM: readonly (readonly [(value: string) => boolean, readonly string[]])[] = [
   [(value) => /^https?:/i.test(value), ['--base-url']],
   [(value) => /^(?:0x[0-9a-f]{40}$|@)/i.test(value), ['--contract', '--wallet', '--receiver']],
   [(value) => /^\d+$/.test(value), ['--port']],
@@ -124,7 +126,7 @@ const FLAGS_FOR: readonly (readonly [(value: string) => boolean, readonly string
  * Rewords commander's messages. Doesn't repeat excess arguments or the values of unknown flags, because they may be
  * keys.
  */
-function inOurWords({ code, message }: CommanderError, command: GdnCommand): string {
+function rewordMessage({ code, message }: CommanderError, command: GdnCommand): string {
   if (code === 'commander.excessArguments') {
     const [most, got] = [command.registeredArguments.length, command.args.length]
     const takes = most === 0 ? 'accepts no arguments' : `accepts at most ${count(most, 'argument')}`

@@ -4,7 +4,7 @@ import { CAPABILITIES, type Capability, HEADERS } from '../api/headers.ts'
 import { isTemporaryStatus } from '../core/http-status.ts'
 import type { TransportResponse } from './transport.ts'
 
-const HEADER_OF = Object.entries(CAPABILITIES) as [Capability, string][]
+const CAPABILITY_HEADERS = Object.entries(CAPABILITIES) as [Capability, string][]
 
 /** Collects what a server reports in its response headers: capabilities, rate limits and the server's identity. */
 export class ServerFeatures {
@@ -18,7 +18,7 @@ export class ServerFeatures {
   observe(name: EndpointName, { status, headers }: TransportResponse): void {
     // A proxy's response doesn't show what the server supports.
     const isOfServer = status < 500 && /json/.test(headers['content-type'] ?? '')
-    for (const [capability, header] of HEADER_OF) {
+    for (const [capability, header] of CAPABILITY_HEADERS) {
       if (headers[header] === 'yes') this.#capabilities.set(capability, true)
       else if (isOfServer && !this.#capabilities.has(capability)) this.#capabilities.set(capability, false)
     }
@@ -38,7 +38,7 @@ export class ServerFeatures {
   learn({ status, headers }: TransportResponse): boolean | null {
     const isHonored = headers[CAPABILITIES.idempotency] === 'yes'
     if (!isHonored && isTemporaryStatus(status)) return null
-    for (const [capability, header] of HEADER_OF) this.#capabilities.set(capability, headers[header] === 'yes')
+    for (const [capability, header] of CAPABILITY_HEADERS) this.#capabilities.set(capability, headers[header] === 'yes')
     this.#withoutValue = namesWithoutValue(headers)
     return isHonored
   }
@@ -72,7 +72,7 @@ export interface ObservedRateLimit {
 }
 
 /** Maximum length of the header. The time to parse a malicious header grows with the square of its length. */
-const MAX_LENGTH = 2000
+const MAX_POLICY_LENGTH = 2000
 
 const ITEM = /^\s*(?:"((?:[^"\\]|\\.)*)"|([A-Za-z*][\w.:*/-]*))\s*((?:;[^,]*)?)$/
 
@@ -82,7 +82,7 @@ const ITEM = /^\s*(?:"((?:[^"\\]|\\.)*)"|([A-Za-z*][\w.:*/-]*))\s*((?:;[^,]*)?)$
  * applies. An item without a quota means no limit. Returns null if the header is missing or unusable.
  */
 export function parseRateLimitPolicy(header: string | undefined, endpoint: string): ObservedRateLimit | null {
-  if (header === undefined || header.length > MAX_LENGTH) return null
+  if (header === undefined || header.length > MAX_POLICY_LENGTH) return null
   const items = splitList(header).flatMap((text) => parseItem(text))
   const endpointItems = items.filter(({ name }) => name === endpoint)
   const rates = (endpointItems.length > 0 ? endpointItems : items).map(({ perSecond }) => perSecond)

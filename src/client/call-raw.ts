@@ -1,7 +1,7 @@
 import type { RawEndpoint, RawOptions } from './api-client.ts'
-import { jsonOf } from './codec.ts'
+import { parseResponseJson } from './codec.ts'
 import { retryRead } from './retry-read.ts'
-import { type ClientServer, hintOf, postJson, readCreated, sendOnce, targetOf } from './send-once.ts'
+import { type ClientServer, hintOf, postJson, readCreated, resolveTarget, sendOnce } from './send-once.ts'
 import type { TransportResponse } from './transport.ts'
 
 /** Sends a raw body. With an idempotency key, sends the body once. Without a key, retries after temporary failures. */
@@ -12,10 +12,12 @@ export async function callRaw(
   { idempotencyKey, signal, onResponse }: RawOptions,
 ): Promise<TransportResponse> {
   const isNamed = 'name' in endpoint
-  const target = isNamed ? await targetOf(server, endpoint.name) : { name: null, url: server.baseUrl + endpoint.path }
+  const target = isNamed
+    ? await resolveTarget(server, endpoint.name)
+    : { name: null, url: server.baseUrl + endpoint.path }
   const shownName = isNamed ? endpoint.name : endpoint.path
   const check = async (response: TransportResponse) => {
-    await jsonOf(shownName, target.url, response)
+    await parseResponseJson(shownName, target.url, response)
     return response
   }
   if (idempotencyKey !== null) {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
-import { typedTraitInRequest } from '../api/typed-trait.ts'
+import { findTypedTraitInRequest } from '../api/typed-trait.ts'
 import type { ApiVersion } from '../api/versions.ts'
 import { parseJson } from '../core/json.ts'
 import type { ApiClient, CallOptions, PlainResponse, ResponseOf } from './api-client.ts'
@@ -9,7 +9,15 @@ import { decode, encode } from './codec.ts'
 import { Dispatch, type DispatchOptions } from './dispatch.ts'
 import { type RetryClock, SYSTEM_RETRY_CLOCK } from './retry-clock.ts'
 import { retryRead } from './retry-read.ts'
-import { type ClientServer, hintOf, postJson, readCreated, sendOnce, targetOf, urlOf } from './send-once.ts'
+import {
+  type ClientServer,
+  hintOf,
+  postJson,
+  readCreated,
+  resolveEndpointUrl,
+  resolveTarget,
+  sendOnce,
+} from './send-once.ts'
 import type { TransportResponse } from './transport.ts'
 
 export interface ClientOptions extends DispatchOptions {
@@ -34,21 +42,22 @@ export function createClient(options: ClientOptions): ApiClient {
   const baseUrl = parseBaseUrl(options.baseUrl, { hasKey: apiKey !== null, allowHttp: options.allowHttp ?? false })
   checkKey(apiKey)
   const dispatch = new Dispatch(options)
-  const { announced } = dispatch
+  const { serverFeatures } = dispatch
   const server: ClientServer = { baseUrl, clock, dispatch, onlyWithoutValue: false }
   const client: ApiClient = {
     baseUrl,
     async call(name, request, callOptions = {}) {
       const body = await encode(name, request, apiVersion)
-      const trait = typedTraitInRequest(request)
+      const trait = findTypedTraitInRequest(request)
       if (trait !== undefined) {
         const { refuseTypedTrait } = await import('./learn-support.ts')
         await refuseTypedTrait(client, trait, callOptions)
       }
       return await callEndpoint(server, name, body, callOptions)
     },
-    send: async (name, body, sendOptions) => await sendOnce(server, await targetOf(server, name), body, sendOptions),
-    decode: async (name, response) => await decode(name, await urlOf(server, name), response),
+    send: async (name, body, sendOptions) =>
+      await sendOnce(server, await resolveTarget(server, name), body, sendOptions),
+    decode: async (name, response) => await decode(name, await resolveEndpointUrl(server, name), response),
     async raw(endpoint, body, rawOptions) {
       const { callRaw } = await import('./call-raw.ts')
       return await callRaw(server, endpoint, body, rawOptions)
@@ -58,19 +67,19 @@ export function createClient(options: ClientOptions): ApiClient {
       return await upload(server, content, name, uploadOptions)
     },
     get: async (path, { signal } = {}) => await getPath(server, path, signal),
-    supports: (capability) => announced.supports(capability),
-    incarnation: () => announced.incarnation(),
-    hasNoValue: (blockchain) => announced.hasNoValue(blockchain),
+    supports: (capability) => serverFeatures.supports(capability),
+    incarnation: () => serverFeatures.incarnation(),
+    hasNoValue: (blockchain) => serverFeatures.hasNoValue(blockchain),
     onlyWithoutValue(only) {
       server.onlyWithoutValue = only
     },
     async learnCapabilities(learnOptions = {}) {
-      const learned = announced.supports('idempotency')
+      const learned = serverFeatures.supports('idempotency')
       if (learned !== null && learnOptions.refresh !== true) return learned
       const { probeIdempotency } = await import('./learn-support.ts')
-      return await probeIdempotency(server, await urlOf(server, 'getisgdnnft'), learnOptions)
+      return await probeIdempotency(server, await resolveEndpointUrl(server, 'getisgdnnft'), learnOptions)
     },
-    observedRateLimit: (name) => announced.observedRateLimit(name),
+    observedRateLimit: (name) => serverFeatures.observedRateLimit(name),
     close: () => transport.close(),
   }
   return client
@@ -83,7 +92,7 @@ async function callEndpoint<Name extends EndpointName>(
   options: CallOptions,
 ): Promise<ResponseOf<Name>> {
   const { signal } = options
-  const target = await targetOf(server, name)
+  const target = await resolveTarget(server, name)
   const read = (response: TransportResponse) => decode(name, target.url, response)
   if ((await loadEndpoint(name)).creates !== null) {
     const result = await sendOnce(server, target, body, { idempotencyKey: randomUUID(), signal })

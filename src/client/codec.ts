@@ -1,4 +1,4 @@
-import { withNfts } from '../api/creation.ts'
+import { normalizeNftsResponse } from '../api/creation.ts'
 import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
 import { type FieldIssue, formatIssue, formatPath, validate } from '../api/validate.ts'
 import { type ApiVersion, DEFAULT_API_VERSION, inVersion } from '../api/versions.ts'
@@ -68,8 +68,11 @@ export async function decode<Name extends EndpointName>(
   url: string,
   response: TransportResponse,
 ): Promise<ResponseOf<Name>> {
-  const json = await jsonOf(name, url, response)
-  const checked = validate((await loadEndpoint(name)).response, name === 'createnfttrans' ? withNfts(json) : json)
+  const json = await parseResponseJson(name, url, response)
+  const checked = validate(
+    (await loadEndpoint(name)).response,
+    name === 'createnfttrans' ? normalizeNftsResponse(json) : json,
+  )
   if (checked.ok) return checked.value as ResponseOf<Name>
   const [first] = checked.issues
   throw badResponseError(
@@ -84,7 +87,7 @@ export async function decode<Name extends EndpointName>(
  *
  * @throws GdnError if the status isn't 2xx, or if the body isn't JSON
  */
-export async function jsonOf(name: string, url: string, response: TransportResponse): Promise<unknown> {
+export async function parseResponseJson(name: string, url: string, response: TransportResponse): Promise<unknown> {
   if (response.status < 200 || response.status > 299) {
     const { responseError } = await import('./response-error.ts')
     throw responseError(name, url, response)

@@ -38,7 +38,7 @@ export interface Post {
 
 /** Sends the requests of a client. Each request is sent once, with the client's key and within the rate limits. */
 export class Dispatch {
-  readonly announced = new ServerFeatures()
+  readonly serverFeatures = new ServerFeatures()
   readonly #options: DispatchOptions
 
   constructor(options: DispatchOptions) {
@@ -75,7 +75,7 @@ export class Dispatch {
       )
       // Observe the response before releasing the permission, because the release shares the server's rate limit with
       // other processes.
-      if (name !== null) this.announced.observe(name, response)
+      if (name !== null) this.serverFeatures.observe(name, response)
       return response
     }
     return name === null || pacer === undefined ? await once(null) : await sendPaced(pacer, name, signal, once, notSent)

@@ -9,19 +9,19 @@ import { SYSTEM_RETRY_CLOCK } from './retry-clock.ts'
 import { retryRead } from './retry-read.ts'
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts'
 
-type Identity = Pick<Backend, 'id' | 'incarnation'>
+type BackendIdentity = Pick<Backend, 'id' | 'incarnation'>
 
-const TIMEOUT_MS = 10_000
+const HEALTH_TIMEOUT_MS = 10_000
 /** Maximum size of the response in bytes, because a hosted service may return a web page for any path. */
-const MAX_BYTES = 1024 * 1024
+const MAX_HEALTH_BYTES = 1024 * 1024
 /** Time in milliseconds for which gdn assumes, after a response, that the backend still has its address. */
-const TRUST_MS = 10_000
+const IDENTITY_TTL_MS = 10_000
 
-const NO_IDENTITY: Identity = { id: null, incarnation: null }
+const NO_IDENTITY: BackendIdentity = { id: null, incarnation: null }
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 interface CachedIdentity {
-  identity: Identity
+  identity: BackendIdentity
   trustedUntil: number
 }
 
@@ -52,15 +52,15 @@ export class KnownBackends {
     transport: Transport,
     baseUrl: string,
     { how, signal }: { how: 'once' | 'patiently'; signal: AbortSignal },
-  ): Promise<Identity> {
+  ): Promise<BackendIdentity> {
     const backend = this.#known.get(baseUrl)
     if (backend !== undefined) return backend.identity
     const url = healthUrl(baseUrl)
-    const once = () => this.#ask(transport, url, signal)
+    const once = () => this.#requestHealth(transport, url, signal)
     const response = await retryRead(url, SYSTEM_RETRY_CLOCK, signal, once, how === 'once' ? 1 : undefined)
-    const identity = identityIn(url, response)
+    const identity = parseIdentity(url, response)
     this.#closed.delete(baseUrl)
-    this.#known.set(baseUrl, { identity, trustedUntil: this.#now() + TRUST_MS })
+    this.#known.set(baseUrl, { identity, trustedUntil: this.#now() + IDENTITY_TTL_MS })
     return identity
   }
 
@@ -71,7 +71,7 @@ export class KnownBackends {
 
   /**
    * Wraps a transport so that requests fail if another backend has replaced the one that was identified at a base URL.
-   * Another backend can still receive a request within `TRUST_MS` of the last response. The response then reveals the
+   * Another backend can still receive a request within `IDENTITY_TTL_MS` of the last response. The response then reveals the
    * other backend. If no backend was identified, or if the backend has no ID, requests are not checked.
    *
    * @param isLocal whether the server runs on this machine, where another backend can take its port within a second.
@@ -103,9 +103,9 @@ export class KnownBackends {
         await checked
         try {
           const response = await transport.request(request)
-          const problem = changeOf(baseUrl, backend.identity, identityOf(response))
+          const problem = findBackendChange(baseUrl, backend.identity, readIdentityHeaders(response))
           if (problem !== null) throw new TransportError(problem.message, true, problem)
-          backend.trustedUntil = this.#now() + TRUST_MS
+          backend.trustedUntil = this.#now() + IDENTITY_TTL_MS
           return response
         } catch (error) {
           backend.trustedUntil = Number.NEGATIVE_INFINITY
@@ -117,12 +117,12 @@ export class KnownBackends {
   }
 
   /** Throws before anything is sent if a request would reach another backend. */
-  async #check(transport: Transport, baseUrl: string, expected: Identity, signal?: AbortSignal): Promise<void> {
+  async #check(transport: Transport, baseUrl: string, expected: BackendIdentity, signal?: AbortSignal): Promise<void> {
     const url = healthUrl(baseUrl)
     let problem: GdnError | null
     try {
-      const response = await this.#ask(transport, url, signal)
-      problem = changeOf(baseUrl, expected, identityIn(url, response))
+      const response = await this.#requestHealth(transport, url, signal)
+      problem = findBackendChange(baseUrl, expected, parseIdentity(url, response))
     } catch (error) {
       if (signal?.aborted === true) throw signal.reason
       throw new TransportError(error instanceof Error ? error.message : String(error), false, error)
@@ -134,9 +134,9 @@ export class KnownBackends {
    * Requests /healthz. Throws for temporary failures, because a response with a temporary failure doesn't show which
    * backend sent it, or whether the backend has an ID.
    */
-  async #ask(transport: Transport, url: string, signal: AbortSignal | undefined): Promise<TransportResponse> {
+  async #requestHealth(transport: Transport, url: string, signal: AbortSignal | undefined): Promise<TransportResponse> {
     const headers = { 'user-agent': this.#userAgent, accept: 'application/json' }
-    const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES }
+    const limits = { timeoutMs: HEALTH_TIMEOUT_MS, maxBytes: MAX_HEALTH_BYTES }
     const request: TransportRequest = { method: 'GET', url, headers, ...limits }
     const response = await transport.request(signal === undefined ? request : { ...request, signal })
     if (!isTemporaryStatus(response.status)) return response
@@ -147,7 +147,7 @@ export class KnownBackends {
 const healthUrl = (baseUrl: string) => `${baseUrl}/healthz`
 
 /** Reads the identity in a response of /healthz. A server that isn't a gdn backend may return anything. */
-function identityIn(url: string, response: TransportResponse): Identity {
+function parseIdentity(url: string, response: TransportResponse): BackendIdentity {
   const json = parseJson(response.body)
   if (json === null || typeof json !== 'object' || !('backend_id' in json)) return NO_IDENTITY
   const { backend_id: id, incarnation } = json as { backend_id: unknown; incarnation?: unknown }
@@ -159,7 +159,7 @@ function identityIn(url: string, response: TransportResponse): Identity {
  * Returns the identity in the headers of a response. Returns null if there is none, for example because a proxy sent
  * the response.
  */
-function identityOf({ headers }: TransportResponse): Identity | null {
+function readIdentityHeaders({ headers }: TransportResponse): BackendIdentity | null {
   const [id, incarnation] = [headers[HEADERS.backendId], headers[HEADERS.incarnation]]
   return isUuid(id) && isUuid(incarnation) ? { id, incarnation } : null
 }
@@ -170,7 +170,7 @@ const isUuid = (value: unknown): value is string => typeof value === 'string' &&
  * Returns an error if the backend has changed since this process began. Returns null if it hasn't, or if `actual` is
  * null.
  */
-function changeOf(url: string, expected: Identity, actual: Identity | null): GdnError | null {
+function findBackendChange(url: string, expected: BackendIdentity, actual: BackendIdentity | null): GdnError | null {
   if (actual === null || (actual.id === expected.id && actual.incarnation === expected.incarnation)) return null
   if (actual.id === expected.id) {
     return new GdnError('backend_restored', `the backend at ${url} was restored from a backup in the meantime`, {
@@ -188,4 +188,4 @@ function changeOf(url: string, expected: Identity, actual: Identity | null): Gdn
   )
 }
 
-const backendName = ({ id }: Identity) => id ?? 'a server without an ID'
+const backendName = ({ id }: BackendIdentity) => id ?? 'a server without an ID'

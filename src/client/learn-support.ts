@@ -4,7 +4,7 @@ import { GdnError, messageOf, type Place } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { quoted } from '../core/quoted.ts'
 import type { ApiClient, LearnOptions } from './api-client.ts'
-import { jsonOf } from './codec.ts'
+import { parseResponseJson } from './codec.ts'
 import { describeResponse, isForeignRefusal } from './responses.ts'
 import { type RetryClock, SYSTEM_RETRY_CLOCK } from './retry-clock.ts'
 import { RETRY_BACKOFF } from './retry-read.ts'
@@ -42,7 +42,7 @@ export async function learnSupport(
  * The endpoint that is queried. Every server has this endpoint. Creating commands send no other requests to it, so the
  * query doesn't affect the rate limit of their requests.
  */
-const ENDPOINT = 'getisgdnnft'
+const PROBE_ENDPOINT = 'getisgdnnft'
 
 /** A query of `getisgdnnft` for an NFT that doesn't exist. Every server can answer it. */
 export const QUERY_WITHOUT_EFFECT = {
@@ -64,7 +64,7 @@ export async function probeIdempotency(
   const body = new TextEncoder().encode(JSON.stringify(QUERY_WITHOUT_EFFECT))
   let response: TransportResponse
   try {
-    response = await postJson(server, { name: ENDPOINT, url }, body, null, { signal })
+    response = await postJson(server, { name: PROBE_ENDPOINT, url }, body, null, { signal })
   } catch (error) {
     // The backend has changed or couldn't be identified, so nothing may be sent.
     if (!refresh && error instanceof TransportError && error.cause instanceof GdnError) throw error.cause
@@ -79,8 +79,8 @@ export async function probeIdempotency(
   const isPage = json === undefined && (status < 400 || status === 501)
   // Other JSON responses don't count, because they may be specific to this endpoint.
   const isForeign = isPage || (isForeignRefusal(status, json) && (json === undefined || status === 401))
-  const honored = isForeign ? null : server.dispatch.announced.learn(response)
-  if (isForeign && !refresh) await jsonOf(ENDPOINT, url, response)
+  const honored = isForeign ? null : server.dispatch.serverFeatures.learn(response)
+  if (isForeign && !refresh) await parseResponseJson(PROBE_ENDPOINT, url, response)
   if (honored === null) onSilence?.(`it returned ${describeResponse(response)}`)
   return honored
 }

@@ -59,7 +59,7 @@ export interface NoEffectOutcome {
   retryAfterMs: number | null
 }
 
-export interface Unknown {
+export interface UnknownOutcome {
   outcome: 'unknown'
   cause: 'unknown'
   status: number | null
@@ -82,10 +82,10 @@ export type AttemptOutcome =
   /** The server processed the request and accepted nothing. */
   | { outcome: 'refused'; status: number | null }
   | NoEffectOutcome
-  | Unknown
+  | UnknownOutcome
 
 /** The outcome of an attempt without a conclusive response. */
-export const UNKNOWN: Unknown = {
+export const UNKNOWN_OUTCOME: UnknownOutcome = {
   outcome: 'unknown',
   cause: 'unknown',
   status: null,
@@ -96,7 +96,7 @@ export const UNKNOWN: Unknown = {
 }
 
 /** Statuses that, in the API's error form, mean that the server processed the request and did nothing. */
-const REFUSED: ReadonlySet<number> = new Set([400, 404, 413, 415, 422])
+const REFUSED_STATUSES: ReadonlySet<number> = new Set([400, 404, 413, 415, 422])
 
 /** Error codes of a 409 or 422 response that proves that the request created nothing. */
 const REFUSED_CODES: ReadonlySet<string | undefined> = new Set([
@@ -112,7 +112,7 @@ const REFUSED_CODES: ReadonlySet<string | undefined> = new Set([
  * @param wallClock current time in milliseconds, for a Retry-After header that contains a date
  */
 export function attemptOutcome(sent: SendOnceResult, wallClock: number): AttemptOutcome {
-  if (sent.kind === 'cut') return UNKNOWN
+  if (sent.kind === 'cut') return UNKNOWN_OUTCOME
   if (sent.kind === 'not_sent') return { outcome: 'no_effect', cause: 'not_sent', status: null, retryAfterMs: null }
   const { status, json, text, headers } = sent
   const wait = retryAfterMs(headers, wallClock)
@@ -128,7 +128,13 @@ export function attemptOutcome(sent: SendOnceResult, wallClock: number): Attempt
   if (status === 429 || isTemporaryRefusal(sent)) return none('rate_limited')
   if (status === 413) return none('too_large')
   const busy = status === 409
-  const unknown = { ...UNKNOWN, status, busy, foreign: !busy && isForeignRefusal(status, json), retryAfterMs: wait }
+  const unknown = {
+    ...UNKNOWN_OUTCOME,
+    status,
+    busy,
+    foreign: !busy && isForeignRefusal(status, json),
+    retryAfterMs: wait,
+  }
   // A proxy may replace the server's response with its own page, even after the request took effect.
   if (!isErrorForm(json)) return unknown
   if (status === 401) return none('unauthorized')
@@ -139,7 +145,7 @@ export function attemptOutcome(sent: SendOnceResult, wallClock: number): Attempt
   if (code === RUN_ERRORS.maxCost) return none('max_cost')
   if (status === 422 && code === IDEMPOTENCY_ERRORS.reused) return { ...unknown, isKeyReused: true }
   const isAboutKey = isIdempotencyError(sent, text ?? JSON.stringify(json) ?? '')
-  return !isAboutKey && REFUSED.has(status) ? { outcome: 'refused', status } : unknown
+  return !isAboutKey && REFUSED_STATUSES.has(status) ? { outcome: 'refused', status } : unknown
 }
 
 /**

@@ -128,7 +128,7 @@ class Limiter {
   #cooling: number[] = []
   #inFlight = 0
   #heldUntil = Number.NEGATIVE_INFINITY
-  #turn: Promise<unknown> = Promise.resolve()
+  #lastTurn: Promise<unknown> = Promise.resolve()
   #wake = () => {}
 
   constructor(options: LimiterOptions) {
@@ -136,11 +136,11 @@ class Limiter {
   }
 
   take(signal: AbortSignal | undefined, patienceMs: number): Promise<SendPermit> {
-    const permit = this.#turn.then(async () => {
+    const permit = this.#lastTurn.then(async () => {
       await this.#waitForSlot(signal, patienceMs)
       return await this.#enter(signal, patienceMs)
     })
-    this.#turn = permit.catch(() => {})
+    this.#lastTurn = permit.catch(() => {})
     return permit
   }
 

@@ -19,7 +19,7 @@ export interface ProxyOptions {
  * Otherwise, undici treats the connection as closed while idle, and reconnects thousands of times per second (observed
  * with undici 7.30).
  */
-function endingWithProxy(pool: Pool): Pool {
+function closeWithProxy(pool: Pool): Pool {
   const connect = pool.connect.bind(pool) as (options: object) => Promise<unknown>
   pool.connect = (async (options: object) => {
     try {
@@ -49,7 +49,7 @@ export function createPoolTransport(options: { proxy?: ProxyOptions | undefined 
       : new EnvHttpProxyAgent({
           ...settings,
           ...proxy,
-          clientFactory: (origin, options) => endingWithProxy(new Pool(origin, options)),
+          clientFactory: (origin, options) => closeWithProxy(new Pool(origin, options)),
         })
 
   return {

@@ -2,10 +2,10 @@ import type { NftRecord } from '../api/nft-record.ts'
 import { chunksOf } from '../core/chunks-of.ts'
 import type { CallOptions, RequestOf, ResponseOf } from './api-client.ts'
 
-type Name = 'getnfts' | 'gettransactions'
+type RecordEndpoint = 'getnfts' | 'gettransactions'
 
 /** A client that reads records, and the signal that cancels the requests. */
-export interface RecordReader<Endpoint extends Name> {
+export interface RecordReader<Endpoint extends RecordEndpoint> {
   client: { call(name: Endpoint, request: RequestOf<Endpoint>, options?: CallOptions): Promise<ResponseOf<Endpoint>> }
   signal?: AbortSignal | undefined
 }
@@ -19,7 +19,7 @@ export const IDS_PER_REQUEST = 200
  * Yields the records of NFTs in the order of `ids`, one page per request. `done` is the number of IDs requested so far.
  * Omits NFTs that the server doesn't have, and NFTs that weren't requested.
  */
-export async function* pagesOfNfts(
+export async function* readNftPages(
   { client, signal }: RecordReader<'getnfts'>,
   ids: readonly string[],
   perRequest = IDS_PER_REQUEST,
@@ -42,7 +42,7 @@ export async function readNfts(
   perRequest?: number,
 ): Promise<Map<string, NftRecord>> {
   const records = new Map<string, NftRecord>()
-  for await (const { nfts } of pagesOfNfts(reading, ids, perRequest)) {
+  for await (const { nfts } of readNftPages(reading, ids, perRequest)) {
     for (const nft of nfts) records.set(nft.nft_gdn_id, nft)
   }
   return records

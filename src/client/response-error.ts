@@ -1,6 +1,6 @@
 import { isBlockchain } from '../api/blockchains.ts'
 import type { EndpointName } from '../api/endpoints.ts'
-import { errorFormA, errorFormB } from '../api/errors.ts'
+import { errorFormASchema, errorFormBSchema } from '../api/errors.ts'
 import { HEADERS, REFERENCE_ERRORS, SHUFFLE_ERRORS, VALUE_ERRORS } from '../api/headers.ts'
 import { type ErrorCode, GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
@@ -18,7 +18,7 @@ import type { TransportResponse } from './transport.ts'
 export function responseError(name: EndpointName | string, url: string, response: TransportResponse): GdnError {
   const errorForm = readErrorForm(parseJson(response.body))
   const details: ResponseDetails = { status: response.status, ...errorForm }
-  const reason = errorForm === null ? describeResponse(response) : sentence(errorForm)
+  const reason = errorForm === null ? describeResponse(response) : formatErrorContent(errorForm)
   const code = response.headers[HEADERS.errorCode]
   const codedError = (code: ErrorCode, message: string, hint: string | undefined) =>
     new GdnError(code, message, { hint, details })
@@ -77,18 +77,18 @@ function refusalHint(reason: string): string | undefined {
 
 /** Maximum number of problems in an error, because a response can be megabytes long. gdn backends return at most 50. */
 const MAX_FAULTS = 100
-const MAX_TEXT = 10_000
+const MAX_ERROR_TEXT_LENGTH = 10_000
 
 /** Truncates a text after redacting it, because a truncated secret would not be recognized. */
 const truncate = (text: string): string =>
-  text.length <= MAX_TEXT ? text : `${redactText(text).slice(0, MAX_TEXT).toWellFormed()}…`
+  text.length <= MAX_ERROR_TEXT_LENGTH ? text : `${redactText(text).slice(0, MAX_ERROR_TEXT_LENGTH).toWellFormed()}…`
 
 type ErrorContent = { title: string; message: string; faults?: { field: string; message: string }[] }
 
 function readErrorForm(json: unknown): ErrorContent | null {
-  const formA = errorFormA.safeParse(json)
+  const formA = errorFormASchema.safeParse(json)
   if (formA.success) return { title: truncate(formA.data.error.title), message: truncate(formA.data.error.message) }
-  const formB = errorFormB.safeParse(json)
+  const formB = errorFormBSchema.safeParse(json)
   if (!formB.success) return null
   const { errorCode, message, detail } = formB.data
   const faults = detail
@@ -97,7 +97,7 @@ function readErrorForm(json: unknown): ErrorContent | null {
   return { title: truncate(errorCode), message: truncate(message), faults }
 }
 
-function sentence({ title, message, faults }: ErrorContent): string {
+function formatErrorContent({ title, message, faults }: ErrorContent): string {
   const listed = (faults ?? []).map((fault) => (fault.field === '' ? fault.message : `${fault.field} ${fault.message}`))
   return truncate([message === '' ? title : `${title}: ${message}`, ...listed].join('; '))
 }

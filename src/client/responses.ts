@@ -16,7 +16,7 @@ export interface ResponseDetails {
 }
 
 /** Returns the HTTP status of the response that caused an error, or undefined if no response did. */
-export function statusOf(error: unknown): number | undefined {
+export function findStatus(error: unknown): number | undefined {
   if (!(error instanceof GdnError)) return undefined
   const { details } = error
   return details !== null && typeof details === 'object' && 'status' in details && typeof details.status === 'number'
@@ -25,12 +25,12 @@ export function statusOf(error: unknown): number | undefined {
 }
 
 /** Returns whether an error means that a drop can't be sealed yet. */
-export const isNotFinal = (error: unknown): boolean =>
+export const isDropNotFinalError = (error: unknown): boolean =>
   error instanceof GdnError && isObject(error.details) && error.details.code === SHUFFLE_ERRORS.notFinal
 
 /** Returns whether a response, or the error for it, means that the server lacks the endpoint (404 or 405). */
 export function lacksEndpoint(response: unknown): boolean {
-  const status = typeof response === 'number' ? response : statusOf(response)
+  const status = typeof response === 'number' ? response : findStatus(response)
   return status === 404 || status === 405
 }
 

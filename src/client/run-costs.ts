@@ -1,7 +1,7 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { CallOptions, RequestOf, ResponseOf } from './api-client.ts'
-import { statusOf } from './responses.ts'
-import { limitIn, type RunLimit, setsLimit } from './run-limit.ts'
+import { findStatus } from './responses.ts'
+import { parseMaxCost, type RunLimit, setsLimit } from './run-limit.ts'
 
 export type RunCosts = ResponseOf<'getruncosts'>['costs']
 
@@ -18,7 +18,7 @@ export async function readRunCosts(
   try {
     return (await client.call('getruncosts', { run }, { signal })).costs
   } catch (error) {
-    if (statusOf(error) !== 404) throw error
+    if (findStatus(error) !== 404) throw error
     return null
   }
 }
@@ -56,7 +56,7 @@ export async function setRunLimit(
   client: LimitingClient,
   { limit, contract: contract_address, blockchain, signal }: RunLimitTarget,
 ): Promise<RunLimit> {
-  const wei = limitIn(limit)
+  const wei = parseMaxCost(limit)
   if (wei === null) return limit
   await client.learnCapabilities({ signal })
   if (client.supports('runCosts') !== true) return limit

@@ -4,7 +4,7 @@ export interface RunLimit {
   maxCost?: string
 }
 
-interface Limits {
+interface RunLimitInputs {
   /** The limit under which requests were permitted, in wei, or null. It overrides the other limits. */
   permitted?: bigint | null
   /** The explicit limit of this command in wei. */
@@ -14,14 +14,17 @@ interface Limits {
 }
 
 /** Returns the limit in wei, or null if there is none. */
-export const limitIn = ({ maxCost }: RunLimit): bigint | null =>
+export const parseMaxCost = ({ maxCost }: RunLimit): bigint | null =>
   maxCost === undefined ? null : BigInt(maxCost.split(';', 1)[0] ?? '')
 
 /** Returns whether a limit replaces the server's limit even if it is higher than the server's limit. */
 export const setsLimit = ({ maxCost }: RunLimit): boolean => maxCost?.endsWith(';set') === true
 
 /** Returns the run and cost limit for requests. Only a limit passed to this command can raise the server's limit. */
-export function runLimit(run: string, { permitted = null, commandLimit = null, storedLimit = null }: Limits): RunLimit {
+export function runLimit(
+  run: string,
+  { permitted = null, commandLimit = null, storedLimit = null }: RunLimitInputs,
+): RunLimit {
   if (permitted !== null) return { run, maxCost: String(permitted) }
   if (commandLimit !== null) return { run, maxCost: `${commandLimit};set` }
   return storedLimit === null ? { run } : { run, maxCost: String(storedLimit) }

@@ -22,12 +22,12 @@ export interface ClientServer {
 
 export type RequestTarget = Pick<Post, 'name' | 'url'>
 
-export const urlOf = async ({ baseUrl }: ClientServer, name: EndpointName): Promise<string> =>
+export const resolveEndpointUrl = async ({ baseUrl }: ClientServer, name: EndpointName): Promise<string> =>
   baseUrl + (await loadEndpoint(name)).path
 
-export const targetOf = async (server: ClientServer, name: EndpointName): Promise<RequestTarget> => ({
+export const resolveTarget = async (server: ClientServer, name: EndpointName): Promise<RequestTarget> => ({
   name,
-  url: await urlOf(server, name),
+  url: await resolveEndpointUrl(server, name),
 })
 
 /** Returns the hint about what to check if the outcome of a creating request is unknown. */
@@ -70,7 +70,7 @@ export async function sendOnce(
   }
   try {
     const options = { ...limit, signal, beforeSending: begin, notSent }
-    return await resultOf(server, target, await postJson(server, target, body, idempotencyKey, options))
+    return await toSendResult(server, target, await postJson(server, target, body, idempotencyKey, options))
   } catch (error) {
     const isInterrupted = signal?.aborted === true && error === signal.reason
     const isUnsent = error instanceof TransportError ? !error.sent : !begun || isInterrupted
@@ -82,7 +82,7 @@ export async function sendOnce(
  * Converts a response to a result. If the backend rejected the request because the coins have value, the result is the
  * same as if nothing had been sent.
  */
-async function resultOf(
+async function toSendResult(
   { onlyWithoutValue }: ClientServer,
   { name, url }: RequestTarget,
   response: TransportResponse,

@@ -7,9 +7,9 @@ import { existingPath } from '../core/existing-path.ts'
 import { localContentProblem } from '../files/file-content.ts'
 import type { UploadOptions } from './api-client.ts'
 import { decode } from './codec.ts'
-import { lacksEndpoint, statusOf } from './responses.ts'
+import { findStatus, lacksEndpoint } from './responses.ts'
 import { retryRead } from './retry-read.ts'
-import { type ClientServer, targetOf } from './send-once.ts'
+import { type ClientServer, resolveTarget } from './send-once.ts'
 import type { StreamedBody } from './transport.ts'
 
 /**
@@ -24,7 +24,7 @@ export async function streamedContent(
   sha256?: string,
 ): Promise<StreamedBody> {
   const content = typeof source === 'string' ? existingPath(source) : source
-  const size = typeof content === 'string' ? await sizeOf(content) : content.length
+  const size = typeof content === 'string' ? await readFileSize(content) : content.length
   if (size > MAX_FILE_BYTES) {
     throw new GdnError('invalid_input', `${name} has ${size} bytes, but at most ${MAX_FILE_BYTES} can be uploaded`)
   }
@@ -43,7 +43,7 @@ export async function streamedContent(
   }
 }
 
-async function sizeOf(path: string): Promise<number> {
+async function readFileSize(path: string): Promise<number> {
   try {
     const stats = await stat(path)
     if (stats.isFile()) return stats.size
@@ -104,7 +104,7 @@ function escapeName(name: string): string {
 }
 
 /** Returns the maximum duration of an upload in milliseconds, based on a minimum speed of 32 bytes per millisecond. */
-export const uploadMs = (bytes: number): number => Math.ceil(bytes / 32)
+export const maxUploadMs = (bytes: number): number => Math.ceil(bytes / 32)
 
 /**
  * Uploads a file.
@@ -118,9 +118,9 @@ export async function upload(
   { signal, sha256 }: UploadOptions,
 ): Promise<{ url: string }> {
   const { contentType, body } = await multipartFile(content, name, sha256)
-  const target = await targetOf(server, 'files')
+  const target = await resolveTarget(server, 'files')
   const headers = { 'content-type': contentType }
-  const extraMs = uploadMs(body.size)
+  const extraMs = maxUploadMs(body.size)
   const once = () => server.dispatch.post({ ...target, content: { stream: body }, headers, signal, extraMs })
   try {
     return await decode('files', target.url, await retryRead(target.url, server.clock, signal, once))
@@ -131,7 +131,7 @@ export async function upload(
       `${server.baseUrl} accepts no uploads, so ${name} can't be used as a file of an NFT`,
       {
         hint: 'Host the file where the server can fetch it, and use its http(s) or ipfs URL.',
-        details: { status: statusOf(error) },
+        details: { status: findStatus(error) },
         cause: error,
       },
     )

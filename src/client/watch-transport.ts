@@ -45,7 +45,7 @@ export interface Exchange {
   error: string | null
 }
 
-const MAX_BODY = 16 * 1024
+const MAX_BODY_BYTES = 16 * 1024
 
 function describeExchange(
   request: TransportRequest,
@@ -74,5 +74,5 @@ function bodyText(body: Uint8Array | undefined, type: string | undefined): strin
   if (!/json|text|xml/i.test(type ?? '')) return `<${body.length} bytes>`
   // Redact before truncating, because a truncated secret would not be recognized.
   const text = redactText(Buffer.from(body).toString('utf8'))
-  return shorten(text, MAX_BODY, `… (${body.length} bytes in all)`)
+  return shorten(text, MAX_BODY_BYTES, `… (${body.length} bytes in all)`)
 }

@@ -2,7 +2,7 @@ import { GdnError } from '../core/errors.ts'
 import { Secret } from '../core/secret.ts'
 import type { OpenKeyring } from './keyring.ts'
 import type { UserConfig } from './schema.ts'
-import { checkedOrigin, type Server } from './server.ts'
+import { parseServerOrigin, type Server } from './server.ts'
 
 interface KeySources {
   env: NodeJS.ProcessEnv
@@ -20,12 +20,12 @@ interface KeySources {
  */
 export async function resolveApiKey(server: Server, { env, user, dataDir, openKeyring }: KeySources): Promise<Secret> {
   if (server.source === 'local') {
-    const { localApiKey } = await import('./local-backend.ts')
-    return await localApiKey(dataDir)
+    const { readLocalApiKey } = await import('./local-backend.ts')
+    return await readLocalApiKey(dataDir)
   }
   const variable = env.GDN_API_KEY
   if (variable !== undefined && variable !== '') {
-    if (server.source !== 'project' || isOwn(server.origin, user)) return new Secret(variable)
+    if (server.source !== 'project' || isOriginOfProfile(server.origin, user)) return new Secret(variable)
     throw new GdnError(
       'unauthorized',
       `GDN_API_KEY is not sent to ${server.origin}: only ${server.from} specifies this server`,
@@ -34,8 +34,8 @@ export async function resolveApiKey(server: Server, { env, user, dataDir, openKe
       },
     )
   }
-  const { savedApiKey } = await import('./saved-keys.ts')
-  const saved = await savedApiKey(env, server.origin, openKeyring)
+  const { readSavedApiKey } = await import('./saved-keys.ts')
+  const saved = await readSavedApiKey(env, server.origin, openKeyring)
   if (saved !== null) return saved
   const { isLocalBackend } = await import('./local-backend.ts')
   throw new GdnError('unauthorized', `there is no API key for ${server.origin}`, {
@@ -46,8 +46,8 @@ export async function resolveApiKey(server: Server, { env, user, dataDir, openKe
 }
 
 /** Returns whether one of the user's profiles has this origin. */
-export function isOwn(origin: string, user: UserConfig): boolean {
+export function isOriginOfProfile(origin: string, user: UserConfig): boolean {
   return Object.values(user.profiles ?? {}).some(
-    (profile) => profile.base_url !== undefined && checkedOrigin(profile.base_url) === origin,
+    (profile) => profile.base_url !== undefined && parseServerOrigin(profile.base_url) === origin,
   )
 }

@@ -8,7 +8,7 @@ export interface SpecifiedDatabase {
 }
 
 /** Returns the database that the flag or the environment specifies. The flag takes precedence over GDN_DATABASE_URL. */
-export function databaseGiven(flag: string | undefined, env: NodeJS.ProcessEnv): SpecifiedDatabase {
+export function readDatabaseOptions(flag: string | undefined, env: NodeJS.ProcessEnv): SpecifiedDatabase {
   const url = flag ?? (env.GDN_DATABASE_URL === '' ? undefined : env.GDN_DATABASE_URL)
   const direct = env.GDN_DATABASE_DIRECT_URL === '' ? undefined : env.GDN_DATABASE_DIRECT_URL
   return {
@@ -20,4 +20,4 @@ export function databaseGiven(flag: string | undefined, env: NodeJS.ProcessEnv):
 /**
  * Returns whether a URL contains a password. Every user of the machine can read a password in command-line arguments.
  */
-export const holdsPassword = (url: string): boolean => /^[a-z]+:\/\/[^/?#@]*:[^/?#]+@/i.test(url)
+export const containsPassword = (url: string): boolean => /^[a-z]+:\/\/[^/?#@]*:[^/?#]+@/i.test(url)

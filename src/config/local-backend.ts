@@ -9,9 +9,9 @@ import { readPrivateText, refuseOpenFolder, writePrivateFile } from '../core/pri
 import { isAlive } from '../core/process-identity.ts'
 import { Secret } from '../core/secret.ts'
 
-const RECORD = 'backend.json'
-const KEY = 'api-key'
-const PORT = 'port'
+const RECORD_FILE = 'backend.json'
+const KEY_FILE = 'api-key'
+const PORT_FILE = 'port'
 /** Name of the log file of a background backend. The file is in the data directory. */
 export const LOG_FILE = 'serve.log'
 /** The default port of `gdn serve`, and of a local backend when it first starts. */
@@ -26,7 +26,7 @@ export interface RunningBackend {
   options?: Record<string, string | boolean> | undefined
 }
 
-const record = z.looseObject({
+const recordSchema = z.looseObject({
   pid: z.int().positive(),
   url: z.url(),
   process_started: z.string().nullable(),
@@ -41,9 +41,9 @@ const record = z.looseObject({
  * Returns the backend that serves from `dataDir`, or null. Ignores the record of a killed backend, and a record that
  * was copied from another data directory.
  */
-export async function runningBackend(dataDir: string): Promise<RunningBackend | null> {
-  const text = await readFile(join(dataDir, RECORD), 'utf8').catch(() => '')
-  const parsed = record.safeParse(parseJson(text))
+export async function findRunningBackend(dataDir: string): Promise<RunningBackend | null> {
+  const text = await readFile(join(dataDir, RECORD_FILE), 'utf8').catch(() => '')
+  const parsed = recordSchema.safeParse(parseJson(text))
   if (!parsed.success) return null
   const { pid, url, process_started: startedAt, boot_id: bootId, folder, version, options } = parsed.data
   if (folder !== (await fileIdentity(dataDir).catch(() => null))) return null
@@ -52,7 +52,7 @@ export async function runningBackend(dataDir: string): Promise<RunningBackend | 
 
 /** Returns whether the backend that serves from `dataDir` has this origin. */
 export async function isLocalBackend(dataDir: string, origin: string): Promise<boolean> {
-  const running = await runningBackend(dataDir).catch(() => null)
+  const running = await findRunningBackend(dataDir).catch(() => null)
   return running !== null && new URL(running.url).origin === origin
 }
 
@@ -60,25 +60,25 @@ export async function isLocalBackend(dataDir: string, origin: string): Promise<b
  * Returns the port that the local backend last used. The port is reused so that the address in wallets and scripts
  * stays valid.
  */
-export async function lastPort(dataDir: string): Promise<string | null> {
-  const text = (await readFile(join(dataDir, PORT), 'utf8').catch(() => '')).trim()
+export async function readLastPort(dataDir: string): Promise<string | null> {
+  const text = (await readFile(join(dataDir, PORT_FILE), 'utf8').catch(() => '')).trim()
   return /^[1-9]\d{0,4}$/.test(text) ? text : null
 }
 
-export async function rememberPort(dataDir: string, url: string): Promise<void> {
-  await writePrivateFile(join(dataDir, PORT), `${new URL(url).port}\n`)
+export async function savePort(dataDir: string, url: string): Promise<void> {
+  await writePrivateFile(join(dataDir, PORT_FILE), `${new URL(url).port}\n`)
 }
 
 /** Returns whether a gdn backend created a directory. `gdn local reset` deletes only directories of backends. */
 export async function isDataDirectory(dataDir: string): Promise<boolean> {
-  for (const name of [KEY, 'lock.db']) {
+  for (const name of [KEY_FILE, 'lock.db']) {
     if (await pathExists(join(dataDir, name))) return true
   }
   return false
 }
 
 /** Returns the API key of the local account. Throws if the key file is missing or other users can read it. */
-export async function localApiKey(dataDir: string): Promise<Secret> {
+export async function readLocalApiKey(dataDir: string): Promise<Secret> {
   const key = await localApiKeyIfThere(dataDir)
   if (key !== null) return key
   throw new GdnError('unauthorized', "the local backend's key file is missing", {
@@ -93,7 +93,7 @@ export async function localApiKeyIfThere(dataDir: string): Promise<Secret | null
 }
 
 export function localApiKeyFile(dataDir: string): string {
-  return join(dataDir, KEY)
+  return join(dataDir, KEY_FILE)
 }
 
 /**
@@ -112,6 +112,6 @@ async function readSecretFile(path: string): Promise<Secret | null> {
 /** Returns whether `backend.yaml` was changed after the running backend started. */
 export async function isConfigNewer(dataDir: string): Promise<boolean> {
   const changedAt = async (file: string) => (await stat(join(dataDir, file)).catch(() => null))?.mtimeMs
-  const [config, record] = [await changedAt('backend.yaml'), await changedAt(RECORD)]
+  const [config, record] = [await changedAt('backend.yaml'), await changedAt(RECORD_FILE)]
   return config !== undefined && record !== undefined && config > record
 }

@@ -1,6 +1,6 @@
 import { GdnError, type Place } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
-import { withoutKey } from '../core/quoted.ts'
+import { hidePrivateKey } from '../core/quoted.ts'
 import type { UserConfig } from './schema.ts'
 
 /** Returns the names of all profiles, including the built-in profile `local`. */
@@ -17,7 +17,7 @@ export function refuseUnknownProfile(config: UserConfig, name: string, place: Pl
   const names = profileNames(config)
   if (names.includes(name)) return
   const near = nearest(name, names)
-  throw new GdnError('usage', `there is no profile "${withoutKey(name)}"`, {
+  throw new GdnError('usage', `there is no profile "${hidePrivateKey(name)}"`, {
     place,
     hint:
       near === undefined
@@ -28,7 +28,7 @@ export function refuseUnknownProfile(config: UserConfig, name: string, place: Pl
 
 export function checkProfileName(name: string): string {
   if (/^[A-Za-z0-9][\w.-]{0,63}$/.test(name)) return name
-  throw new GdnError('usage', `"${withoutKey(name)}" is not a valid profile name`, {
+  throw new GdnError('usage', `"${hidePrivateKey(name)}" is not a valid profile name`, {
     place: { flag: '--profile' },
     hint: 'Use letters, digits, dots, dashes and underscores.',
   })

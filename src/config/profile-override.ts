@@ -1,5 +1,5 @@
 import { loadProjectFile } from './project-file.ts'
-import { checkedOrigin } from './server.ts'
+import { parseServerOrigin } from './server.ts'
 
 interface OverriddenProfile {
   env: NodeJS.ProcessEnv
@@ -17,10 +17,12 @@ interface OverriddenProfile {
  * Returns a sentence with the variable or file that overrides the saved profile, or null if there is none. Checks the
  * sources in the same order as {@link loadSettings}.
  */
-export async function profileOverride({ env, cwd, profile, baseUrl }: OverriddenProfile): Promise<string | null> {
+export async function findProfileOverride({ env, cwd, profile, baseUrl }: OverriddenProfile): Promise<string | null> {
   const hasServer = profile === 'local' || baseUrl !== undefined
   const isOther = (url: string | undefined): url is string =>
-    Boolean(url) && hasServer && (baseUrl === undefined || checkedOrigin(String(url)) !== checkedOrigin(baseUrl))
+    Boolean(url) &&
+    hasServer &&
+    (baseUrl === undefined || parseServerOrigin(String(url)) !== parseServerOrigin(baseUrl))
   const variable = (name: string, value: string) =>
     `${name} is set to ${value} and overrides the saved profile until you unset it.`
   if (isOther(env.GDN_BASE_URL)) return variable('GDN_BASE_URL', env.GDN_BASE_URL)

@@ -11,12 +11,12 @@ export interface Proxies {
  * Reads the proxy variables, whose names may be in upper or lower case. Lower case takes precedence, as in curl.
  * Returns undefined if there is no proxy.
  */
-export function proxyOf(env: NodeJS.ProcessEnv): Proxies | undefined {
+export function readProxies(env: NodeJS.ProcessEnv): Proxies | undefined {
   const either = (name: string) => env[name.toLowerCase()] || env[name] || ''
   const [httpProxy, httpsProxy, noProxy] = [either('HTTP_PROXY'), either('HTTPS_PROXY'), either('NO_PROXY')]
   return httpProxy === '' && httpsProxy === '' ? undefined : { httpProxy, httpsProxy, noProxy }
 }
 
 /** Returns the proxies for requests to a URL, or undefined if the URL is on this machine. */
-export const proxyFor = (url: string, env: NodeJS.ProcessEnv): Proxies | undefined =>
-  isLoopbackOrigin(url) ? undefined : proxyOf(env)
+export const selectProxies = (url: string, env: NodeJS.ProcessEnv): Proxies | undefined =>
+  isLoopbackOrigin(url) ? undefined : readProxies(env)

@@ -5,11 +5,11 @@ import { parseStrictJson } from '../core/strict-json.ts'
 import { readText } from './read-text.ts'
 import { type ProjectFile, parseProjectConfig } from './schema.ts'
 
-const MAX_BYTES = 1024 * 1024
+const MAX_CONFIG_BYTES = 1024 * 1024
 
-const json = (path: string, text: string) => parseStrictJson(text, path, 'invalid_config')
+const parseJsonConfig = (path: string, text: string) => parseStrictJson(text, path, 'invalid_config')
 
-function yaml(path: string, text: string): unknown {
+function parseYamlConfig(path: string, text: string): unknown {
   if (text.startsWith('\ufeff')) {
     throw new GdnError('invalid_config', 'begins with a byte order mark: save the file as UTF-8 without one', {
       place: { file: path, line: 1, column: 1 },
@@ -29,17 +29,18 @@ function yaml(path: string, text: string): unknown {
   }
 }
 
-const either = (path: string, text: string) => (text.trimStart().startsWith('{') ? json(path, text) : yaml(path, text))
+const parseAnyConfig = (path: string, text: string) =>
+  text.trimStart().startsWith('{') ? parseJsonConfig(path, text) : parseYamlConfig(path, text)
 
 /**
  * Reads one project file. cosmiconfig doesn't search for the file, but only selects a loader by the file name. No
  * loader runs code.
  */
 export async function readProjectFile(path: string): Promise<ProjectFile> {
-  await readText(path, MAX_BYTES, 'invalid_config')
+  await readText(path, MAX_CONFIG_BYTES, 'invalid_config')
   const reader = cosmiconfig('gdn', {
     searchPlaces: [basename(path)],
-    loaders: { '.json': json, '.yaml': yaml, noExt: either },
+    loaders: { '.json': parseJsonConfig, '.yaml': parseYamlConfig, noExt: parseAnyConfig },
     packageProp: 'gdn',
     cache: false,
   })

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { type ErrorCode, GdnError, systemCode } from '../core/errors.ts'
 
-const REASONS: Readonly<Record<string, string>> = {
+const READ_FAILURE_REASONS: Readonly<Record<string, string>> = {
   ENOENT: "doesn't exist",
   EACCES: "can't be read: permission denied",
   EPERM: "can't be read: permission denied",
@@ -9,7 +9,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: "can't be reached: a part of its path is not a directory",
 }
 
-type Fail = (message: string, cause?: unknown) => GdnError
+type CreateReadError = (message: string, cause?: unknown) => GdnError
 
 /**
  * Reads a regular file of limited size as UTF-8. Rejects devices, pipes and sockets, because reading them may never
@@ -18,7 +18,7 @@ type Fail = (message: string, cause?: unknown) => GdnError
  * @returns null if the file doesn't exist
  */
 export async function readTextIfThere(path: string, maxBytes: number, code: ErrorCode): Promise<string | null> {
-  const readError: Fail = (message, cause) => new GdnError(code, message, { place: { file: path }, cause })
+  const readError: CreateReadError = (message, cause) => new GdnError(code, message, { place: { file: path }, cause })
   const file = openIfThere(path, readError)
   if (file === null) return null
   try {
@@ -33,7 +33,7 @@ export async function readTextIfThere(path: string, maxBytes: number, code: Erro
 }
 
 // Files are read synchronously, because the overhead of an asynchronous read of a small file exceeds the read itself.
-function openIfThere(path: string, readError: Fail): number | null {
+function openIfThere(path: string, readError: CreateReadError): number | null {
   // Without O_NONBLOCK, opening a pipe that has no writer would block indefinitely.
   const { O_RDONLY, O_NONBLOCK } = constants
   try {
@@ -44,7 +44,7 @@ function openIfThere(path: string, readError: Fail): number | null {
   }
 }
 
-function readOrThrow(file: number, readError: Fail): Buffer {
+function readOrThrow(file: number, readError: CreateReadError): Buffer {
   try {
     return readFileSync(file)
   } catch (error) {
@@ -52,9 +52,9 @@ function readOrThrow(file: number, readError: Fail): Buffer {
   }
 }
 
-function unreadableFileError(error: unknown, readError: Fail): GdnError {
+function unreadableFileError(error: unknown, readError: CreateReadError): GdnError {
   const reason = systemCode(error) ?? ''
-  return readError(REASONS[reason] ?? `can't be read (${reason})`, error)
+  return readError(READ_FAILURE_REASONS[reason] ?? `can't be read (${reason})`, error)
 }
 
 /** Like readTextIfThere, but throws if the file is missing. */

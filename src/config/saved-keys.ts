@@ -9,13 +9,13 @@ import { decodeUtf8 } from './read-text.ts'
 import type { Credentials } from './schema.ts'
 import { writePrivately } from './write-user-file.ts'
 
-const MAX_BYTES = 1024 * 1024
+const MAX_CREDENTIALS_BYTES = 1024 * 1024
 
 /** The place where a key is stored: the credentials file, or the system keyring with a note in the credentials file. */
 export type KeyStorage = 'file' | 'keyring'
 
 /** Returns the origins with saved keys and where each key is stored. Doesn't open the keyring. */
-export async function savedOrigins(env: NodeJS.ProcessEnv): Promise<{ origin: string; keptIn: KeyStorage }[]> {
+export async function listSavedOrigins(env: NodeJS.ProcessEnv): Promise<{ origin: string; keptIn: KeyStorage }[]> {
   return Object.entries(await readCredentials(env)).map(([origin, saved]) => ({
     origin,
     keptIn: typeof saved === 'string' ? 'file' : 'keyring',
@@ -26,7 +26,7 @@ export async function savedOrigins(env: NodeJS.ProcessEnv): Promise<{ origin: st
  * Returns the key saved for exactly this origin. Opens the keyring only if the key is in the keyring according to the
  * credentials file.
  */
-export async function savedApiKey(
+export async function readSavedApiKey(
   env: NodeJS.ProcessEnv,
   origin: string,
   openKeyring: OpenKeyring,
@@ -35,16 +35,16 @@ export async function savedApiKey(
   const saved = Object.hasOwn(keys, origin) ? keys[origin] : undefined
   if (saved === undefined) return null
   if (typeof saved === 'string') return new Secret(saved)
-  const key = await (await openKeyring().catch(unreachableKeyringError(origin)))
+  const key = await (await openKeyring().catch(rethrowKeyringError(origin)))
     .get(origin)
-    .catch(unreachableKeyringError(origin))
+    .catch(rethrowKeyringError(origin))
   if (key !== null) return key
   throw new GdnError('unauthorized', `the system keyring no longer has an API key for ${origin}`, {
     hint: `Run \`gdn auth login --base-url ${origin}\` to save the key again.`,
   })
 }
 
-function unreachableKeyringError(origin: string): (error: unknown) => never {
+function rethrowKeyringError(origin: string): (error: unknown) => never {
   return (cause) => {
     const reason = cause instanceof GdnError ? cause.message : `can't read the system keyring: ${messageOf(cause)}`
     throw new GdnError('unauthorized', `the API key for ${origin} is stored in the system keyring: ${reason}`, {
@@ -81,7 +81,7 @@ export async function forgetApiKey(
 ): Promise<KeyStorage | null> {
   const { [origin]: saved, ...remaining } = await readCredentials(env)
   if (saved === undefined) return null
-  await forgetKeyringEntry(env, origin, openKeyring).catch(unreachableKeyringError(origin))
+  await forgetKeyringEntry(env, origin, openKeyring).catch(rethrowKeyringError(origin))
   await writeCredentials(env, remaining)
   return typeof saved === 'string' ? 'file' : 'keyring'
 }
@@ -98,7 +98,7 @@ export async function forgetKeyringEntry(
 
 async function readCredentials(env: NodeJS.ProcessEnv): Promise<Credentials> {
   const path = credentialsFile(env)
-  const bytes = readPrivateFile(path, { maxBytes: MAX_BYTES, looseCode: 'unauthorized' })
+  const bytes = readPrivateFile(path, { maxBytes: MAX_CREDENTIALS_BYTES, looseCode: 'unauthorized' })
   if (bytes === null) return {}
   await refuseOpenFolder(dirname(path))
   const text = decodeUtf8(bytes, path, 'invalid_config')

@@ -1,16 +1,16 @@
 import * as z from 'zod'
 import { blockchainHint } from '../api/blockchain-hint.ts'
-import { apiVersion, blockchain } from '../api/fields.ts'
+import { apiVersionSchema, blockchainSchema } from '../api/fields.ts'
 import { validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { hasUserInfo, parseUrl, WEB_URL_PATTERN } from '../core/parse-url.ts'
 import { quoted } from '../core/quoted.ts'
-import { S3_URL, storageProblem, storageUrlProblem } from './storage.ts'
+import { S3_URL_PATTERN, storageProblem, storageUrlProblem } from './storage.ts'
 
-const line = z.string().regex(/^[^\p{Cc}]+$/u, { error: 'must be one line of text' })
+const lineSchema = z.string().regex(/^[^\p{Cc}]+$/u, { error: 'must be one line of text' })
 
-const baseUrl = line
+const baseUrlSchema = lineSchema
   .check((context) => {
     const { value } = context
     const url = parseUrl(value)
@@ -22,55 +22,55 @@ const baseUrl = line
   })
   .meta({ pattern: '^https?://' })
 
-const rate = z
+const rateSchema = z
   .number({ error: 'must be a positive number' })
   .positive({ error: 'must be a positive number' })
   .max(1_000_000)
 
-const settings = {
-  base_url: baseUrl.optional(),
-  blockchain: blockchain.optional(),
-  contract: line.optional(),
-  wallet: line.optional(),
-  rate: rate.optional(),
-  api_version: apiVersion.optional(),
+const settingFields = {
+  base_url: baseUrlSchema.optional(),
+  blockchain: blockchainSchema.optional(),
+  contract: lineSchema.optional(),
+  wallet: lineSchema.optional(),
+  rate: rateSchema.optional(),
+  api_version: apiVersionSchema.optional(),
 }
 
 /** @param pattern the part of the check that JSON Schema can express */
-const checkedLine = (problemOf: (value: string) => string | null, pattern: string) =>
-  line
+const makeLineSchema = (problemOf: (value: string) => string | null, pattern: string) =>
+  lineSchema
     .check((context) => {
       const message = problemOf(context.value)
       if (message !== null) context.issues.push({ code: 'custom', message, input: context.value })
     })
     .meta({ pattern })
 
-const webUrl = checkedLine(storageUrlProblem, WEB_URL_PATTERN)
+const webUrlSchema = makeLineSchema(storageUrlProblem, WEB_URL_PATTERN)
 
 /**
  * Allowed only in the user's own profiles, because a project file must not decide where the user's credentials are
  * used.
  */
-const storageSettings = {
-  storage: checkedLine(storageProblem, `^ipfs$|${S3_URL.source}`).optional(),
-  storage_endpoint: webUrl.optional(),
+const storageFields = {
+  storage: makeLineSchema(storageProblem, `^ipfs$|${S3_URL_PATTERN.source}`).optional(),
+  storage_endpoint: webUrlSchema.optional(),
   storage_region: z
     .string()
     .regex(/^[a-z0-9-]{1,40}$/, { error: 'must be the name of a region' })
     .optional(),
-  storage_public_url: webUrl.optional(),
-  ipfs_api: webUrl.optional(),
+  storage_public_url: webUrlSchema.optional(),
+  ipfs_api: webUrlSchema.optional(),
 }
 
 /** Allowed only in the user's own profiles, because the wallet host has the private keys of the wallets. */
-const walletSettings = {
+const walletFields = {
   email: z.email({ error: 'must be an e-mail address' }).max(254).optional(),
-  wallet_url: webUrl.optional(),
+  wallet_url: webUrlSchema.optional(),
 }
 
 /** Allowed only in the user's own profiles, because a project file must not decide which URLs are requested. */
-const priceSettings = {
-  price_url: baseUrl.optional(),
+const priceFields = {
+  price_url: baseUrlSchema.optional(),
   price_path: z
     .string()
     .regex(/^[^\s.]+(\.[^\s.]+){0,19}$/, { error: 'must be a path such as data.amount' })
@@ -85,23 +85,23 @@ const priceSettings = {
  * Allowed only in the user's own profiles, because a project file must not decide which node is trusted to resolve
  * names.
  */
-const nameSettings = { ens_rpc_url: baseUrl.optional() }
+const nameFields = { ens_rpc_url: baseUrlSchema.optional() }
 
 /** Matches the documented names of manifest columns, which `manifest/columns.ts` reads, and `ignore`. */
-const COLUMN_MEANING =
+const COLUMN_MEANING_PATTERN =
   /^(?:title|description|receiver|sender|id|contract_address|blockchain|image|ignore|(?:file|attr(?:\([^)]*\))?|extra):.+)$/
 
 /** Allowed only in the project file, because these settings apply to the project's manifests. */
-const manifestSettings = {
+const manifestFields = {
   map: z
     .record(
       z.string().min(1).max(1000),
-      checkedLine(
+      makeLineSchema(
         (meaning) =>
-          COLUMN_MEANING.test(meaning)
+          COLUMN_MEANING_PATTERN.test(meaning)
             ? null
             : `"${meaning}" is not a manifest column: use a column such as image or attr:Mood`,
-        COLUMN_MEANING.source,
+        COLUMN_MEANING_PATTERN.source,
       ),
     )
     .optional(),
@@ -110,44 +110,44 @@ const manifestSettings = {
     .optional(),
 }
 
-const profileSettings = z.strictObject({
-  ...settings,
-  ...storageSettings,
-  ...walletSettings,
-  ...priceSettings,
-  ...nameSettings,
+const profileSettingsSchema = z.strictObject({
+  ...settingFields,
+  ...storageFields,
+  ...walletFields,
+  ...priceFields,
+  ...nameFields,
 })
 
 /** The JSON Schema of the file, for editors. gdn ignores this property. */
 const $schema = z.string().optional()
 
-export const userConfig = z.strictObject({
+export const userConfigSchema = z.strictObject({
   $schema,
-  profile: line.optional(),
-  profiles: z.record(z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/), profileSettings).optional(),
+  profile: lineSchema.optional(),
+  profiles: z.record(z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/), profileSettingsSchema).optional(),
 })
 
 /** The project file may refer to one of the user's profiles and contain settings, but never a key. */
-export const projectConfig = z.strictObject({
+export const projectConfigSchema = z.strictObject({
   $schema,
-  ...settings,
-  ...manifestSettings,
-  profile: line.optional(),
+  ...settingFields,
+  ...manifestFields,
+  profile: lineSchema.optional(),
 })
 
 /** A key, or a note that the key is in the system keyring. */
-const credential = z.union([
+const credentialSchema = z.union([
   z.string().regex(/^[\x21-\x7e]{1,4096}$/),
   z.strictObject({ kept_in: z.literal('keyring') }),
 ])
 
-const credentials = z.record(z.url(), credential)
+const credentialsSchema = z.record(z.url(), credentialSchema)
 
-export type ProfileSettings = z.output<typeof profileSettings>
-export type UserConfig = z.output<typeof userConfig>
-export type ProjectConfig = z.output<typeof projectConfig>
+export type ProfileSettings = z.output<typeof profileSettingsSchema>
+export type UserConfig = z.output<typeof userConfigSchema>
+export type ProjectConfig = z.output<typeof projectConfigSchema>
 /** The saved keys, by server origin. */
-export type Credentials = z.output<typeof credentials>
+export type Credentials = z.output<typeof credentialsSchema>
 
 export interface ProjectFile {
   path: string
@@ -155,11 +155,11 @@ export interface ProjectFile {
 }
 
 export const SETTING_NAMES = Object.keys({
-  ...settings,
-  ...storageSettings,
-  ...walletSettings,
-  ...priceSettings,
-  ...nameSettings,
+  ...settingFields,
+  ...storageFields,
+  ...walletFields,
+  ...priceFields,
+  ...nameFields,
 }) as (keyof ProfileSettings)[]
 
 const SECRET_NAMES = new Set(['api_key', 'apikey', 'key', 'x-api-key', 'token', 'secret', 'api-key'])
@@ -201,21 +201,26 @@ function knownHint(name: string, knownNames: readonly string[]): string {
 }
 
 export function parseUserConfig(value: unknown, file: string): UserConfig {
-  return parseWith(userConfig, ['profile', 'profiles', ...SETTING_NAMES], value, file)
+  return parseWith(userConfigSchema, ['profile', 'profiles', ...SETTING_NAMES], value, file)
 }
 
 export function parseProjectConfig(value: unknown, file: string): ProjectConfig {
-  return parseWith(projectConfig, ['profile', ...Object.keys({ ...settings, ...manifestSettings })], value, file)
+  return parseWith(
+    projectConfigSchema,
+    ['profile', ...Object.keys({ ...settingFields, ...manifestFields })],
+    value,
+    file,
+  )
 }
 
 export function parseCredentials(value: unknown, file: string): Credentials {
-  return parseWith(credentials, [], value, file)
+  return parseWith(credentialsSchema, [], value, file)
 }
 
 /** Parses a value from `gdn config set` with the schema of configuration files. */
 export function parseSetting(name: keyof ProfileSettings, raw: string): ProfileSettings {
   const value = name === 'rate' && /^[0-9.]+$/.test(raw) ? Number(raw) : raw
-  const result = validate(profileSettings, { [name]: value })
+  const result = validate(profileSettingsSchema, { [name]: value })
   if (result.ok) return result.value
   const [message, hint] =
     name === 'blockchain'

@@ -1,6 +1,6 @@
 import { decodeComponent } from '../core/decode-component.ts'
 import { parseUrl } from '../core/parse-url.ts'
-import { keysIn, Secret } from '../core/secret.ts'
+import { findKeysInUrl, Secret } from '../core/secret.ts'
 
 /** Variables whose entire value is secret. */
 const SECRET_VARIABLES = ['GDN_API_KEY', 'GDN_OPENSEA_KEY', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const
@@ -9,13 +9,13 @@ const SECRET_VARIABLES = ['GDN_API_KEY', 'GDN_OPENSEA_KEY', 'AWS_SECRET_ACCESS_K
 const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()])
 
 /** Yields the secrets in an environment, each with the name of its variable. */
-function* secretsIn(env: NodeJS.ProcessEnv): Iterable<{ name: string; secret: string }> {
+function* findSecrets(env: NodeJS.ProcessEnv): Iterable<{ name: string; secret: string }> {
   for (const name of SECRET_VARIABLES) {
     const secret = env[name]
     if (secret) yield { name, secret }
   }
   for (const name of ['GDN_RPC_URL', 'GDN_FORK_URL', 'GDN_ENS_RPC_URL']) {
-    for (const secret of keysIn(env[name] ?? '')) yield { name, secret }
+    for (const secret of findKeysInUrl(env[name] ?? '')) yield { name, secret }
   }
   for (const name of ['GDN_DATABASE_URL', 'GDN_DATABASE_DIRECT_URL']) {
     const password = parseUrl(env[name] ?? '')?.password ?? ''
@@ -37,8 +37,8 @@ function* secretsIn(env: NodeJS.ProcessEnv): Iterable<{ name: string; secret: st
 }
 
 /** Registers the secrets in the environment at process start, so that they are redacted in all output. */
-export function knowSecretsOf(env: NodeJS.ProcessEnv): void {
-  for (const { secret } of secretsIn(env)) new Secret(secret)
+export function registerSecrets(env: NodeJS.ProcessEnv): void {
+  for (const { secret } of findSecrets(env)) new Secret(secret)
 }
 
 /**
@@ -48,7 +48,7 @@ export function knowSecretsOf(env: NodeJS.ProcessEnv): void {
  */
 export function takeSecretVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const variables = { ...env }
-  knowSecretsOf(variables)
-  for (const { name } of secretsIn(variables)) delete env[name]
+  registerSecrets(variables)
+  for (const { name } of findSecrets(variables)) delete env[name]
   return variables
 }

@@ -1,6 +1,6 @@
 import { GdnError } from '../core/errors.ts'
 import { hasUserInfo, isLoopbackUrl, parseUrl } from '../core/parse-url.ts'
-import { withoutKey } from '../core/quoted.ts'
+import { hidePrivateKey } from '../core/quoted.ts'
 import type { ProfileSettings, ProjectFile } from './schema.ts'
 
 /** The source of the server setting. An API key is sent only to a server that the user specified. */
@@ -48,7 +48,7 @@ export function chooseTarget({ flags, env, project, profileName, profile }: Targ
     })
   }
   const url = (value: string, source: Exclude<ServerSource, 'local'>, from: string): ServerTarget => {
-    checkedOrigin(value, from)
+    parseServerOrigin(value, from)
     return { kind: 'url', url: value, source, from }
   }
   const ofProfile = (): ServerTarget | null => {
@@ -73,21 +73,21 @@ export function chooseTarget({ flags, env, project, profileName, profile }: Targ
 }
 
 /** Thrown if no flag, variable or configuration file specifies a server. */
-export class NoServer extends GdnError {}
+export class NoServerError extends GdnError {}
 
 /**
  * Resolves a target to a server. For the local backend, looks up its current address.
  *
  * @throws NoServer if the target is null; GdnError `unreachable` if the local backend isn't running
  */
-export async function serverOf(target: ServerTarget | null, localDataDir: string): Promise<Server> {
+export async function resolveServer(target: ServerTarget | null, localDataDir: string): Promise<Server> {
   if (target === null) {
-    throw new NoServer('usage', 'no server is configured', {
+    throw new NoServerError('usage', 'no server is configured', {
       hint: 'Run `gdn local start` and add --local, or use --base-url <url>. Run `gdn init` to save a server in a profile.',
     })
   }
   if (target.kind === 'url') {
-    const origin = checkedOrigin(target.url, target.from)
+    const origin = parseServerOrigin(target.url, target.from)
     const baseUrl = target.url.replace(/\/+$/, '')
     return {
       baseUrl,
@@ -97,14 +97,14 @@ export async function serverOf(target: ServerTarget | null, localDataDir: string
       isLoopback: isLoopbackOrigin(origin),
     }
   }
-  const { runningBackend } = await import('./local-backend.ts')
-  const running = await runningBackend(localDataDir)
+  const { findRunningBackend } = await import('./local-backend.ts')
+  const running = await findRunningBackend(localDataDir)
   if (running === null) {
     throw new GdnError('unreachable', 'the local backend is not running', { hint: 'Run `gdn local start`.' })
   }
   return {
     baseUrl: running.url,
-    origin: checkedOrigin(running.url),
+    origin: parseServerOrigin(running.url),
     source: 'local',
     from: '--local',
     isLoopback: true,
@@ -112,7 +112,7 @@ export async function serverOf(target: ServerTarget | null, localDataDir: string
 }
 
 /** Returns the origin of a URL. Throws if the URL isn't an http(s) URL or contains a user name or password. */
-export function checkedOrigin(url: string, from = 'the address'): string {
+export function parseServerOrigin(url: string, from = 'the address'): string {
   const parsed = parseUrl(url)
   if (parsed !== null && hasUserInfo(parsed)) {
     throw new GdnError('usage', 'the URL of the server has a user name or password', {
@@ -121,7 +121,7 @@ export function checkedOrigin(url: string, from = 'the address'): string {
     })
   }
   if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.hostname !== '') return parsed.origin
-  throw new GdnError('usage', `"${withoutKey(url)}" is not the URL of a server`, {
+  throw new GdnError('usage', `"${hidePrivateKey(url)}" is not the URL of a server`, {
     place: from.startsWith('/') ? { file: from } : { flag: from },
     hint: 'Use a URL that begins with https:// or http://.',
   })

@@ -3,15 +3,22 @@ import { type Blockchain, isBlockchain } from '../api/blockchains.ts'
 import type { ApiVersion } from '../api/versions.ts'
 import { flagError, type Place } from '../core/errors.ts'
 import { quoted } from '../core/quoted.ts'
-import { knowKeysIn, type Secret } from '../core/secret.ts'
+import { rememberKeysInUrl, type Secret } from '../core/secret.ts'
 import { resolveApiKey } from './api-key.ts'
 import type { OpenKeyring } from './keyring.ts'
 import { localDataDirectory, stateDirectory, userConfigFile } from './paths.ts'
 import { refuseUnknownProfile } from './profile-names.ts'
 import { loadProjectFile } from './project-file.ts'
 import type { ProfileSettings, ProjectConfig, ProjectFile, UserConfig } from './schema.ts'
-import { type ConfigLayers, checkedOrigin, chooseTarget, type Server, type ServerTarget, serverOf } from './server.ts'
-import { type StorageProfile, type StorageSettings, storageOf } from './storage.ts'
+import {
+  type ConfigLayers,
+  chooseTarget,
+  parseServerOrigin,
+  resolveServer,
+  type Server,
+  type ServerTarget,
+} from './server.ts'
+import { parseStorageSettings, type StorageProfile, type StorageSettings } from './storage.ts'
 import { readUserConfig } from './user-file.ts'
 
 /** Command flags whose values the configuration can also set. */
@@ -89,7 +96,7 @@ interface Layers extends ConfigLayers {
 export async function loadSettings({ flags, env, cwd, openKeyring }: SettingsSources): Promise<Settings> {
   const project = await loadProjectFile(cwd, env.HOME)
   const user = await readUserConfig(env)
-  const active = activeProfile(flags, env, project, user)
+  const active = findActiveProfile(flags, env, project, user)
   if (active !== null) refuseUnknownProfile(user, active.name, active.from)
   const profileName = active?.name ?? null
   const profile =
@@ -101,29 +108,29 @@ export async function loadSettings({ flags, env, cwd, openKeyring }: SettingsSou
   return {
     profile: profileName,
     profileFrom: active?.from.flag ?? active?.from.file ?? null,
-    blockchain: blockchainOf(layers, target),
+    blockchain: resolveBlockchain(layers, target),
     contract: resolveSetting(layers, target, 'contract', flags.contract, env.GDN_CONTRACT, 'GDN_CONTRACT'),
     wallet: resolveSetting(layers, target, 'wallet', flags.wallet),
     rate: resolveSetting(layers, target, 'rate', flags.rate),
     apiVersion: resolveSetting(layers, target, 'api_version', undefined),
-    columnMap: ofProject(project, 'map'),
-    unknownColumns: ofProject(project, 'unknown_columns'),
+    columnMap: projectSetting(project, 'map'),
+    unknownColumns: projectSetting(project, 'unknown_columns'),
     email: profile.email === undefined ? null : { value: profile.email, from: `profile ${profileName}` },
-    walletUrl: walletUrlOf(layers),
-    ensRpcUrl: ensRpcUrlOf(layers),
+    walletUrl: resolveWalletUrl(layers),
+    ensRpcUrl: resolveEnsRpcUrl(layers),
     baseUrl: target?.kind === 'url' ? { value: target.url, from: target.from } : null,
     storage: profile,
     prices: profile,
-    fileStorage: () => storageOf(profile),
+    fileStorage: () => parseStorageSettings(profile),
     stateDir: stateDirectory(env, flags.stateDir),
     userFile: userConfigFile(env),
     projectFile: project?.path ?? null,
-    server: () => serverOf(target, dataDir),
+    server: () => resolveServer(target, dataDir),
     apiKey: (server) => resolveApiKey(server, { env, user, dataDir, openKeyring }),
   }
 }
 
-function ofProject<Name extends 'map' | 'unknown_columns'>(
+function projectSetting<Name extends 'map' | 'unknown_columns'>(
   project: ProjectFile | null,
   name: Name,
 ): Setting<NonNullable<ProjectConfig[Name]>> | null {
@@ -135,10 +142,10 @@ function ofProject<Name extends 'map' | 'unknown_columns'>(
  * Returns the additional origin of signed URLs that the user configured. A project file can't set this origin, because
  * the author of the file would then receive the private keys of the wallets.
  */
-function walletUrlOf({ env, profile, profileName }: Layers): Setting<string> | null {
+function resolveWalletUrl({ env, profile, profileName }: Layers): Setting<string> | null {
   const named = env.GDN_WALLET_URL ?? ''
   if (named !== '') {
-    checkedOrigin(named, 'GDN_WALLET_URL')
+    parseServerOrigin(named, 'GDN_WALLET_URL')
     return { value: named, from: 'GDN_WALLET_URL' }
   }
   return profile.wallet_url === undefined ? null : { value: profile.wallet_url, from: `profile ${profileName}` }
@@ -147,15 +154,15 @@ function walletUrlOf({ env, profile, profileName }: Layers): Setting<string> | n
 /**
  * Returns the URL of the node that resolves ENS names. A project file can't set this URL, because the node is trusted.
  */
-function ensRpcUrlOf({ env, profile: { ens_rpc_url: url }, profileName }: Layers): Setting<string> | null {
-  if (url !== undefined) knowKeysIn(url)
+function resolveEnsRpcUrl({ env, profile: { ens_rpc_url: url }, profileName }: Layers): Setting<string> | null {
+  if (url !== undefined) rememberKeysInUrl(url)
   const named = env.GDN_ENS_RPC_URL ?? ''
   if (named !== '') return { value: named, from: 'GDN_ENS_RPC_URL' }
   return url === undefined ? null : { value: url, from: `profile ${profileName}` }
 }
 
 /** Returns the name of the active profile and the source of the name, or null if there is none. */
-function activeProfile(
+function findActiveProfile(
   flags: ConfigFlags,
   env: NodeJS.ProcessEnv,
   project: ProjectFile | null,
@@ -178,7 +185,7 @@ function activeProfile(
 
 // Settings that depend on the server. If a project file or a profile specifies a server, its values for these settings
 // apply only to that server.
-const OF_A_SERVER = new Set<keyof ProfileSettings>(['contract', 'blockchain', 'rate', 'api_version'])
+const SERVER_SETTINGS = new Set<keyof ProfileSettings>(['contract', 'blockchain', 'rate', 'api_version'])
 
 function resolveSetting<Name extends 'contract' | 'wallet' | 'rate' | 'blockchain' | 'api_version'>(
   { project, profile, profileName }: Layers,
@@ -206,11 +213,11 @@ function appliesToTarget(
   baseUrl: string | undefined,
   target: ServerTarget | null,
 ): boolean {
-  if (!OF_A_SERVER.has(name) || baseUrl === undefined) return true
-  return target?.kind === 'url' && checkedOrigin(target.url) === checkedOrigin(baseUrl)
+  if (!SERVER_SETTINGS.has(name) || baseUrl === undefined) return true
+  return target?.kind === 'url' && parseServerOrigin(target.url) === parseServerOrigin(baseUrl)
 }
 
-function blockchainOf(layers: Layers, target: ServerTarget | null): Setting<Blockchain> | null {
+function resolveBlockchain(layers: Layers, target: ServerTarget | null): Setting<Blockchain> | null {
   const named = layers.env.GDN_BLOCKCHAIN ?? ''
   if (layers.flags.blockchain === undefined && named !== '' && !isBlockchain(named)) {
     throw flagError('GDN_BLOCKCHAIN', `unknown blockchain ${quoted(named)}`, blockchainHint(named))

@@ -31,7 +31,7 @@ export interface StorageProfile {
  *
  * @throws GdnError `invalid_config` for inconsistent settings
  */
-export function storageOf(profile: StorageProfile): StorageSettings | null {
+export function parseStorageSettings(profile: StorageProfile): StorageSettings | null {
   const { storage, storage_endpoint, storage_region, storage_public_url, ipfs_api } = profile
   if (storage === undefined) return null
   if (storage === 'ipfs') return { kind: 'ipfs', api: trimSlashes(ipfs_api ?? DEFAULT_IPFS_API) }
@@ -54,7 +54,7 @@ export function storageOf(profile: StorageProfile): StorageSettings | null {
 
 /** Returns the reason why a value of the setting `storage` is invalid, or null if it is valid. */
 export function storageProblem(value: string): string | null {
-  if (value === 'ipfs' || S3_URL.test(value)) return null
+  if (value === 'ipfs' || S3_URL_PATTERN.test(value)) return null
   return 'must be s3://<bucket>/<prefix> or ipfs'
 }
 
@@ -66,10 +66,10 @@ export function storageUrlProblem(value: string): string | null {
   return url.search === '' && url.hash === '' ? null : 'must not have a query or a fragment'
 }
 
-export const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9!_.*'()/-]*))?$/
+export const S3_URL_PATTERN = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9!_.*'()/-]*))?$/
 
 function parseS3Url(value: string): { bucket: string; prefix: string } {
-  const [, bucket = '', path = ''] = S3_URL.exec(value) ?? []
+  const [, bucket = '', path = ''] = S3_URL_PATTERN.exec(value) ?? []
   const prefix = path
     .split('/')
     .filter((part) => part !== '')

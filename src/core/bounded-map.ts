@@ -1,10 +1,10 @@
 /** A map with at most `most` entries. When the map is full, a new entry replaces the least recently used entry. */
 export class BoundedMap<Value, Key = string> {
   readonly #entries = new Map<Key, Value>()
-  readonly #most: number
+  readonly #maxSize: number
 
   constructor(most: number) {
-    this.#most = most
+    this.#maxSize = most
   }
 
   get(key: Key): Value | undefined {
@@ -19,7 +19,7 @@ export class BoundedMap<Value, Key = string> {
     this.#entries.delete(key)
     this.#entries.set(key, value)
     for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= this.#most) return
+      if (this.#entries.size <= this.#maxSize) return
       this.#entries.delete(oldest)
     }
   }

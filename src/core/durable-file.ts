@@ -4,7 +4,7 @@ import { constants, promises as fs } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { platform } from 'node:process'
-import { namingFile } from './file-error.ts'
+import { withPathInErrors } from './file-error.ts'
 
 /**
  * Syncs a directory, so that the names of its files survive a power failure. Does nothing on Windows, where Node.js
@@ -29,7 +29,7 @@ export async function writeDurably(path: string, write: (file: FileHandle) => Pr
   const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW = 0 } = constants
   const file = await fs.open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600)
   try {
-    await namingFile(path, async () => {
+    await withPathInErrors(path, async () => {
       await write(file)
       await file.sync()
     })

@@ -2,7 +2,7 @@ import { redactText } from './redact.ts'
 import { containsDisguisedSecret, REDACTED } from './secret.ts'
 import { shorten } from './shorten.ts'
 
-const MAX_LENGTH = 200
+const MAX_EXCERPT_LENGTH = 200
 
 /** Returns a string unchanged, and any other value as JSON, because a server may send an object instead of a string. */
 export const textOrJson = (value: unknown): string =>
@@ -15,5 +15,5 @@ export const textOrJson = (value: unknown): string =>
 export function excerpt(text: string): string {
   const clean = redactText(text)
   if (containsDisguisedSecret(clean)) return REDACTED
-  return shorten(clean.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim(), MAX_LENGTH)
+  return shorten(clean.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim(), MAX_EXCERPT_LENGTH)
 }

@@ -21,7 +21,7 @@ const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text)
  * The file names in the folder that was read last, keyed by their composed form. A name is null if several names have
  * the same composed form.
  */
-let listed: { folder: string; names: Map<string, string | null> } | undefined
+let listedFolder: { folder: string; names: Map<string, string | null> } | undefined
 
 /**
  * Reads a folder again only for an unknown name, because the folder may contain as many images as the manifest has
@@ -29,14 +29,14 @@ let listed: { folder: string; names: Map<string, string | null> } | undefined
  */
 function spelledIn(folder: string, name: string): string | null {
   const composed = name.normalize('NFC')
-  const knownSpelling = listed?.folder === folder ? listed.names.get(composed) : undefined
+  const knownSpelling = listedFolder?.folder === folder ? listedFolder.names.get(composed) : undefined
   if (knownSpelling != null && existsSync(join(folder, knownSpelling))) return knownSpelling
-  listed = { folder, names: new Map() }
+  listedFolder = { folder, names: new Map() }
   for (const entry of listFolder(folder)) {
     const form = entry.normalize('NFC')
-    listed.names.set(form, listed.names.has(form) ? null : entry)
+    listedFolder.names.set(form, listedFolder.names.has(form) ? null : entry)
   }
-  return listed.names.get(composed) ?? null
+  return listedFolder.names.get(composed) ?? null
 }
 
 /** Returns the names of the files in a folder; none if the folder can't be read. */

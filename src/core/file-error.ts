@@ -1,6 +1,6 @@
 import { GdnError, messageOf, systemCode } from './errors.ts'
 
-const REASONS: Readonly<Record<string, string>> = {
+const REASONS_BY_CODE: Readonly<Record<string, string>> = {
   ENOSPC: 'no space left on the disk',
   EDQUOT: 'the disk quota is exceeded',
   EROFS: 'the file system is read-only',
@@ -21,7 +21,7 @@ const FIX_DISK = 'Free some space or fix the permissions, then run the same comm
  * Runs a file operation. If it fails with a system error, adds the path to the error, because errors from file handles
  * don't contain one.
  */
-export async function namingFile<Value>(path: string, task: () => Promise<Value>): Promise<Value> {
+export async function withPathInErrors<Value>(path: string, task: () => Promise<Value>): Promise<Value> {
   try {
     return await task()
   } catch (error) {
@@ -32,7 +32,7 @@ export async function namingFile<Value>(path: string, task: () => Promise<Value>
 
 /** Converts the error of a failed file operation to a GdnError. Returns null for any other error. */
 export function fileError(error: unknown): GdnError | null {
-  const reason = isFailedMkdir(error) ? "the directory can't be created" : REASONS[systemCode(error) ?? '']
+  const reason = isFailedMkdir(error) ? "the directory can't be created" : REASONS_BY_CODE[systemCode(error) ?? '']
   const path = error instanceof Error && 'path' in error ? error.path : undefined
   if (reason === undefined || typeof path !== 'string') return null
   return new GdnError('file_error', reason, {

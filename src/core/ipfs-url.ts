@@ -28,5 +28,5 @@ export function ipfsPathParts(place: string): { cid: string; path: string[] } {
 export const urlOfPlace = (place: string): string => (isContentUrl(place) ? place : `ipfs://${place}`)
 
 /** Returns the CID of a file, whether the file is stored here or not. Returns null if the file has no CID. */
-export const cidOf = (place: string): string | null =>
+export const findCid = (place: string): string | null =>
   isContentUrl(place) && !isIpfsUrl(place) ? null : ipfsPathParts(ipfsPlace(place)).cid

@@ -111,7 +111,7 @@ export function repeatedKey(text: string): { key: string; index: number } | null
  * Returns the members of the object that begins at `start`, with the position of each value. The text must be valid
  * JSON.
  */
-export function membersOf(text: string, start: number): { key: string; start: number; end: number }[] {
+export function scanMembers(text: string, start: number): { key: string; start: number; end: number }[] {
   const members: { key: string; start: number; end: number }[] = []
   for (let at = skipWhite(text, start + 1); text[at] === '"'; ) {
     const keyEnd = stringEnd(text, at) + 1

@@ -95,7 +95,7 @@ const WAIT_HINT = 'Wait until the process ends, or press Ctrl-C in its terminal.
 
 const sinceText = ({ since }: LockHolder): string => (since === null ? '' : ` since ${since.replace(/\.\d+Z$/, 'Z')}`)
 
-const elsewhereText = ({ pid, host }: LockHolder): string =>
+const formatRemoteProcess = ({ pid, host }: LockHolder): string =>
   `pid ${pid} on another machine or in another container${host === null ? '' : `, ${host}`}`
 
 /**
@@ -111,7 +111,7 @@ export function remoteHolderError(holder: LockHolder, leftMs: number | null, sub
       : `Stop that process, or wait. If it has already ended, run the same command again in ${Math.ceil(leftMs / 1000)} s.`
   return new GdnError(
     'run_busy',
-    `another gdn process is working on ${subject}${sinceText(holder)}: ${elsewhereText(holder)} (${note})`,
+    `another gdn process is working on ${subject}${sinceText(holder)}: ${formatRemoteProcess(holder)} (${note})`,
     {
       hint,
       details: { pid, note, host, since },

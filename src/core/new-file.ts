@@ -3,7 +3,7 @@ import { link, open, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { syncFolder } from './durable-file.ts'
 import { systemCode } from './errors.ts'
-import { namingFile } from './file-error.ts'
+import { withPathInErrors } from './file-error.ts'
 
 /** System codes with which `link` reports that hard links aren't possible. */
 export const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'ENOSYS', 'EOPNOTSUPP', 'EMLINK', 'EXDEV'])
@@ -57,7 +57,7 @@ export async function writeNewFile(path: string, text: string): Promise<boolean>
   const file = await open(draft, 'wx', 0o600)
   try {
     try {
-      await namingFile(path, async () => {
+      await withPathInErrors(path, async () => {
         await file.writeFile(text)
         await file.sync()
       })

@@ -2,7 +2,7 @@
  * Returns the result of `work`, or throws the signal's reason as soon as the signal is aborted. Use this function for
  * work that can't be canceled. After an abort, the work continues, but its result is ignored.
  */
-export async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+export async function rejectOnAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   // If the work fails after an abort, don't report an unhandled rejection.
   work.catch(() => {})
   let onAbort = () => {}

@@ -15,7 +15,7 @@ import { dirname, resolve } from 'node:path'
 import { getuid, platform } from 'node:process'
 import { syncFolder } from './durable-file.ts'
 import { type ErrorCode, GdnError, systemCode } from './errors.ts'
-import { namingFile } from './file-error.ts'
+import { withPathInErrors } from './file-error.ts'
 import { shellWord } from './shell-word.ts'
 
 /** Modes of gdn's files and directories, which are private to their owner regardless of the umask. */
@@ -25,7 +25,7 @@ const OTHERS = 0o077
 const GROUP_READS = 0o040
 const WORLD_WRITABLE = 0o002
 const STICKY = 0o1000
-const MAX_BYTES = 64 * 1024
+const MAX_SECRET_BYTES = 64 * 1024
 /** The UID of files whose owner isn't mapped in a user namespace, such as the root directory in a container. */
 const OVERFLOW_UID = 65_534
 
@@ -122,7 +122,7 @@ export async function writePrivateFile(path: string, content: string | Uint8Arra
   try {
     const file = await fs.open(draft, 'wx', FILE_MODE)
     try {
-      await namingFile(path, async () => {
+      await withPathInErrors(path, async () => {
         await file.writeFile(content)
         await file.sync()
       })
@@ -137,7 +137,7 @@ export async function writePrivateFile(path: string, content: string | Uint8Arra
   }
 }
 
-export interface ReadSecret extends RefusalOptions {
+export interface ReadSecretOptions extends RefusalOptions {
   /** Error code for a file that other users may read. Default: `code`. */
   looseCode?: ErrorCode
   /** Maximum size of the file in bytes. Default: 64 KiB. */
@@ -149,7 +149,7 @@ export interface ReadSecret extends RefusalOptions {
   mayBeLink?: boolean
 }
 
-const REASONS: Readonly<Record<string, string>> = {
+const REASONS_BY_CODE: Readonly<Record<string, string>> = {
   EACCES: "can't be read: permission denied",
   EPERM: "can't be read: permission denied",
   ENOTDIR: "can't be reached: a part of its path is not a directory",
@@ -167,7 +167,7 @@ const REASONS: Readonly<Record<string, string>> = {
  */
 export function readPrivateFile(
   path: string,
-  { maxBytes = MAX_BYTES, mayBeLink = false, code = 'invalid_config', looseCode = code }: ReadSecret = {},
+  { maxBytes = MAX_SECRET_BYTES, mayBeLink = false, code = 'invalid_config', looseCode = code }: ReadSecretOptions = {},
 ): Buffer | null {
   const privateFileError = (message: string, cause?: unknown) =>
     new GdnError(code, message, { place: { file: path }, cause })
@@ -178,7 +178,7 @@ export function readPrivateFile(
   } catch (error) {
     const reason = systemCode(error) ?? 'unknown reason'
     if (reason === 'ENOENT') return null
-    throw privateFileError(REASONS[reason] ?? `can't be read (${reason})`, error)
+    throw privateFileError(REASONS_BY_CODE[reason] ?? `can't be read (${reason})`, error)
   }
   try {
     const stats = fstatSync(file)
@@ -205,7 +205,7 @@ export function isLoose({ mode, uid }: { mode: number; uid: number }, ours: numb
 }
 
 /** Like readPrivateFile, but returns text. Replaces invalid UTF-8, because no secret of gdn contains it. */
-export function readPrivateText(path: string, options: ReadSecret = {}): string | null {
+export function readPrivateText(path: string, options: ReadSecretOptions = {}): string | null {
   return readPrivateFile(path, options)?.toString('utf8') ?? null
 }
 

@@ -3,7 +3,7 @@ import { createCipheriv, createHash } from 'node:crypto'
 const CHUNK = Buffer.alloc(16_384)
 
 /** Returns the 32-bit little-endian words of the ChaCha20 key stream (RFC 8439, zero nonce, counter 0). */
-export function wordsFrom(seed: Uint8Array): () => number {
+export function createWordStream(seed: Uint8Array): () => number {
   const cipher = createCipheriv('chacha20', seed, Buffer.alloc(16))
   let stream: Buffer = Buffer.alloc(0)
   let at = 0
@@ -23,7 +23,7 @@ export class RandomWords {
   readonly #next: () => number
 
   constructor(key: Uint8Array) {
-    this.#next = wordsFrom(key)
+    this.#next = createWordStream(key)
   }
 
   /** Returns a random integer from 0 up to but excluding `count`, which is at most 2 ** 32. */

@@ -4,9 +4,9 @@ import { parseUrl } from './parse-url.ts'
 export const REDACTED = '[redacted]'
 
 /** Minimum length of a value that is redacted. Shorter values are likely to be ordinary words. */
-const MIN_LENGTH = 8
+const MIN_SECRET_LENGTH = 8
 /** Maximum number of secrets that the process remembers. The oldest are removed first. Commands have only a few. */
-const MAX_KNOWN = 256
+const MAX_KNOWN_SECRETS = 256
 
 /** The spellings of a secret in a text. The `plain` spellings are readable without decoding. */
 interface Spellings {
@@ -62,11 +62,11 @@ export class Secret {
 }
 
 function remember(value: string): void {
-  if (value.length < MIN_LENGTH) return
+  if (value.length < MIN_SECRET_LENGTH) return
   const spellings = knownSecrets.get(value) ?? null
   knownSecrets.delete(value)
   knownSecrets.set(value, spellings)
-  if (knownSecrets.size <= MAX_KNOWN) return
+  if (knownSecrets.size <= MAX_KNOWN_SECRETS) return
   const [oldest] = knownSecrets.keys()
   if (oldest !== undefined) knownSecrets.delete(oldest)
 }
@@ -96,7 +96,7 @@ export function containsDisguisedSecret(text: string): boolean {
   const letters = lettersOf(text)
   return [...knownSecrets.keys()].some((value) => {
     const secret = lettersOf(value)
-    if (secret.length < MIN_LENGTH) return false
+    if (secret.length < MIN_SECRET_LENGTH) return false
     return letters.includes(secret) || letters.includes([...secret].reverse().join(''))
   })
 }
@@ -181,7 +181,7 @@ const longestFirst = (spellings: readonly string[]) => [...new Set(spellings)].s
 const KEY_IN_URL = /[A-Za-z0-9_-]{16,}/g
 
 /** Returns the keys in the URL of a provider, such as a JSON-RPC endpoint. */
-export function keysIn(address: string): string[] {
+export function findKeysInUrl(address: string): string[] {
   const url = parseUrl(address)
   return url === null ? [] : [...url.href.replace(url.host, '').matchAll(KEY_IN_URL)].map(([key]) => key)
 }
@@ -190,6 +190,6 @@ export function keysIn(address: string): string[] {
  * Registers the keys in a provider's URL as secrets, so that output redacts them. The URL itself must remain plain
  * text.
  */
-export function knowKeysIn(address: string): void {
-  for (const key of keysIn(address)) remember(key)
+export function rememberKeysInUrl(address: string): void {
+  for (const key of findKeysInUrl(address)) remember(key)
 }

@@ -7,7 +7,7 @@ const SPACE = /[ \t\r\n]*/y
 const MAX_DEPTH = 100
 const UNSAFE_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
 
-class Problem {
+class JsonProblem {
   readonly offset: number
   readonly message: string
 
@@ -31,26 +31,26 @@ export function parseStrictJson(text: string, file: string, code: ErrorCode): un
   return JSON.parse(text)
 }
 
-function findProblem(text: string): Problem | null {
+function findProblem(text: string): JsonProblem | null {
   if (text.startsWith('\ufeff'))
-    return new Problem(0, 'begins with a byte order mark: save the file as UTF-8 without one')
+    return new JsonProblem(0, 'begins with a byte order mark: save the file as UTF-8 without one')
   try {
     const end = skipSpace(text, scanValue(text, skipSpace(text, 0), 0))
-    return end === text.length ? null : new Problem(end, 'has text after the end of the JSON')
+    return end === text.length ? null : new JsonProblem(end, 'has text after the end of the JSON')
   } catch (error) {
-    if (error instanceof Problem) return error
+    if (error instanceof JsonProblem) return error
     throw error
   }
 }
 
 function scanValue(text: string, at: number, depth: number): number {
-  if (depth > MAX_DEPTH) throw new Problem(at, `is nested deeper than ${MAX_DEPTH} levels`)
+  if (depth > MAX_DEPTH) throw new JsonProblem(at, `is nested deeper than ${MAX_DEPTH} levels`)
   const char = text[at]
   if (char === '{') return scanObject(text, at, depth)
   if (char === '[') return scanArray(text, at, depth)
   const end = match(STRING, text, at) ?? match(NUMBER, text, at) ?? match(LITERAL, text, at)
   if (end !== undefined) return end
-  throw new Problem(at, unexpectedMessage(text, at, 'a value'))
+  throw new JsonProblem(at, unexpectedMessage(text, at, 'a value'))
 }
 
 function scanObject(text: string, start: number, depth: number): number {
@@ -59,10 +59,10 @@ function scanObject(text: string, start: number, depth: number): number {
   if (text[at] === '}') return at + 1
   for (;;) {
     const keyEnd = match(STRING, text, at)
-    if (keyEnd === undefined) throw new Problem(at, unexpectedMessage(text, at, 'a key in double quotes'))
+    if (keyEnd === undefined) throw new JsonProblem(at, unexpectedMessage(text, at, 'a key in double quotes'))
     const key: string = JSON.parse(text.slice(at, keyEnd))
-    if (UNSAFE_KEYS.has(key)) throw new Problem(at, `"${key}" is not allowed as a key`)
-    if (keys.has(key)) throw new Problem(at, `"${key}" is repeated`)
+    if (UNSAFE_KEYS.has(key)) throw new JsonProblem(at, `"${key}" is not allowed as a key`)
+    if (keys.has(key)) throw new JsonProblem(at, `"${key}" is repeated`)
     keys.add(key)
     at = expect(text, skipSpace(text, keyEnd), ':')
     at = skipSpace(text, scanValue(text, skipSpace(text, at), depth + 1))
@@ -83,7 +83,7 @@ function scanArray(text: string, start: number, depth: number): number {
 
 function expect(text: string, at: number, char: string): number {
   if (text[at] === char) return at + 1
-  throw new Problem(at, unexpectedMessage(text, at, `"${char}"`))
+  throw new JsonProblem(at, unexpectedMessage(text, at, `"${char}"`))
 }
 
 function unexpectedMessage(text: string, at: number, expected: string): string {

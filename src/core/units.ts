@@ -40,12 +40,12 @@ export function formatUnits(
 const SHOWN_COIN_DECIMALS = 6
 
 /** Formats an amount in wei as coins, such as `0.001234`, for display. Amounts to pay should be rounded up. */
-export const inCoins = (wei: bigint, rounding?: Rounding): string =>
+export const formatCoins = (wei: bigint, rounding?: Rounding): string =>
   formatUnits(wei, SHOWN_COIN_DECIMALS, COIN_DECIMALS, rounding)
 
 const WEI_DECIMALS_IN_GWEI = 9
 const SHOWN_GWEI_DECIMALS = 3
 
 /** Formats a fee in wei as gwei. */
-export const inGwei = (wei: bigint, rounding?: Rounding): string =>
+export const formatGwei = (wei: bigint, rounding?: Rounding): string =>
   formatUnits(wei, SHOWN_GWEI_DECIMALS, WEI_DECIMALS_IN_GWEI, rounding)

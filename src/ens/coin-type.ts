@@ -10,6 +10,6 @@ export const DEFAULT_EVM_COIN_TYPE = 0x80000000n
  * otherwise the chain ID with the highest of 32 bits set. Testnets count as separate networks and never use the record
  * of their mainnet. Returns null if the chain ID is too large to have a record.
  */
-export function coinTypeOf(chainId: number): bigint | null {
+export function computeCoinType(chainId: number): bigint | null {
   return chainId > 0 && chainId < 0x80000000 ? toCoinType(chainId) : null
 }

@@ -19,13 +19,13 @@ function skeletonOf(name: string): string {
 type NamedAddress = readonly [name: string, address: string]
 
 /** Returns pairs of different names that look alike and have different addresses. */
-export const namesAlike = (names: readonly NamedAddress[], limit: number): [NamedAddress, NamedAddress][] =>
+export const findLookAlikes = (names: readonly NamedAddress[], limit: number): [NamedAddress, NamedAddress][] =>
   pairsBy(names, ([name]) => skeletonOf(name), limit).filter(
     ([[, first], [, second]]) => first.toLowerCase() !== second.toLowerCase(),
   )
 
 /** Returns pairs of different names that have the same address. */
-export const namesOfOneAddress = (names: readonly NamedAddress[], limit: number): [NamedAddress, NamedAddress][] =>
+export const findSameAddressNames = (names: readonly NamedAddress[], limit: number): [NamedAddress, NamedAddress][] =>
   pairsBy(names, ([, address]) => address.toLowerCase(), limit)
 
 /** Pairs each name with the first name that has the same key. */

@@ -14,20 +14,20 @@ export interface EnsNode {
   setting: string
 }
 
-const MAX_BYTES = 8 * 2 ** 20
-const MAX_MESSAGE = 300
+const MAX_RESPONSE_BYTES = 8 * 2 ** 20
+const MAX_MESSAGE_LENGTH = 300
 /** Maximum number of attempts for a request. A second attempt is safe, because all requests only read. */
-const ATTEMPTS = 2
+const MAX_ATTEMPTS = 2
 /**
  * Maximum number of times that a throttled request is sent again. With the waits between them, the last attempt ends
  * before the time limit of a name.
  */
-const THROTTLED_RETRIES = 6
+const MAX_THROTTLED_RETRIES = 6
 const MAX_WAIT_MS = 8000
 /** The HTTP status and the JSON-RPC code that mean that the node throttles requests. */
-const THROTTLED = [429, -32_005]
+const THROTTLED_CODES = [429, -32_005]
 /** JSON-RPC error code of a call that the contract reverted. */
-const REVERTED = 3
+const REVERTED_CODE = 3
 
 interface NodeOptions {
   node: EnsNode
@@ -59,12 +59,15 @@ export async function requestNode(
         headers,
         body: Buffer.from(JSON.stringify(body)),
         timeoutMs,
-        maxBytes: MAX_BYTES,
+        maxBytes: MAX_RESPONSE_BYTES,
         signal,
       })
       const responseBody = asObject(parseJson(response.body))
       const error = asObject(responseBody?.error)
-      if (THROTTLED.some((code) => code === response.status || code === error?.code) && throttled < THROTTLED_RETRIES) {
+      if (
+        THROTTLED_CODES.some((code) => code === response.status || code === error?.code) &&
+        throttled < MAX_THROTTLED_RETRIES
+      ) {
         const waitMs = retryAfterMs(response.headers, Date.now()) ?? backoffMs(throttled + 1, RETRY_BACKOFF)
         throttled += 1
         await sleep(Math.min(waitMs, MAX_WAIT_MS), signal)
@@ -78,7 +81,7 @@ export async function requestNode(
       if (signal.aborted) throw signal.reason
       const failure =
         error instanceof TransportError ? nodeFailedError(node, `did not respond: ${error.message}`) : error
-      if (!(failure instanceof GdnError) || ++failures === ATTEMPTS) throw failure
+      if (!(failure instanceof GdnError) || ++failures === MAX_ATTEMPTS) throw failure
     }
   }
 }
@@ -96,16 +99,16 @@ function responseError(
   { code, message, data }: Record<string, unknown>,
   body: { method: string },
 ): Error {
-  const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE) : 'unknown error'
+  const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE_LENGTH) : 'unknown error'
   const numbered = typeof code === 'number' ? code : 0
-  const isRevert = numbered === REVERTED || revertDataIn(data) !== undefined || /revert/i.test(text)
+  const isRevert = numbered === REVERTED_CODE || parseRevertData(data) !== undefined || /revert/i.test(text)
   if (!isRevert) return nodeFailedError(node, `returned an error for ${body.method}: ${text}`)
-  const error = { code: REVERTED, message: text, data: revertDataIn(data) }
+  const error = { code: REVERTED_CODE, message: text, data: parseRevertData(data) }
   return new RpcRequestError({ body, error, url: new URL(node.url).origin })
 }
 
 /** Returns revert data, which nodes return in several forms. */
-function revertDataIn(data: unknown): string | undefined {
+function parseRevertData(data: unknown): string | undefined {
   const text = typeof data === 'string' ? data : asObject(data)?.data
   return typeof text === 'string' ? /0x[0-9a-f]*$/i.exec(text)?.[0] : undefined
 }

@@ -2,14 +2,14 @@ import { normalize } from 'viem/ens'
 import { GdnError, messageOf, type Place } from '../core/errors.ts'
 import { shorten } from '../core/shorten.ts'
 
-const MAX_LENGTH = 255
-const MAX_SHOWN = 80
+const MAX_NAME_LENGTH = 255
+const MAX_SHOWN_LENGTH = 80
 
 /**
  * Matches names in which ENSIP-15 changes only capital letters. For the first name that doesn't match, the
  * initialization of the ENSIP-15 tables takes half a second of CPU time.
  */
-const PLAIN = /^[a-z\d]+(?:-[a-z\d]+)*(?:\.[a-z\d]+(?:-[a-z\d]+)*)*$/i
+const PLAIN_NAME = /^[a-z\d]+(?:-[a-z\d]+)*(?:\.[a-z\d]+(?:-[a-z\d]+)*)*$/i
 
 /**
  * Returns an ENS name in the ENSIP-15 form, which the registry stores. For example, `Alice.ETH` becomes `alice.eth`.
@@ -18,12 +18,12 @@ const PLAIN = /^[a-z\d]+(?:-[a-z\d]+)*(?:\.[a-z\d]+(?:-[a-z\d]+)*)*$/i
  */
 export function normalizeName(name: string, place: Place): string {
   const invalidNameError = (why: string, hint: string) => {
-    const shownName = shorten(name, MAX_SHOWN)
+    const shownName = shorten(name, MAX_SHOWN_LENGTH)
     return new GdnError('usage', `${JSON.stringify(shownName)} is not a valid ENS name: ${why}`, { place, hint })
   }
-  if (name.length > MAX_LENGTH)
-    throw invalidNameError(`it has more than ${MAX_LENGTH} characters`, 'Use a shorter name, or the address.')
-  if (PLAIN.test(name)) return name.toLowerCase()
+  if (name.length > MAX_NAME_LENGTH)
+    throw invalidNameError(`it has more than ${MAX_NAME_LENGTH} characters`, 'Use a shorter name, or the address.')
+  if (PLAIN_NAME.test(name)) return name.toLowerCase()
   try {
     return normalize(name)
   } catch (error) {

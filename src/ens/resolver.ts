@@ -20,8 +20,8 @@ import { packetToBytes } from 'viem/ens'
 import { ZERO_ADDRESS } from '../api/address.ts'
 import type { Transport } from '../client/transport.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
-import { coinTypeOf, DEFAULT_EVM_COIN_TYPE, ETHEREUM_COIN_TYPE } from './coin-type.ts'
-import { type GatewayClient, originOf } from './gateway.ts'
+import { computeCoinType, DEFAULT_EVM_COIN_TYPE, ETHEREUM_COIN_TYPE } from './coin-type.ts'
+import { type GatewayClient, gatewayOrigin } from './gateway.ts'
 import { type EnsNode, nodeFailedError, requestNode } from './node.ts'
 
 /** The network for which a name is resolved. */
@@ -67,14 +67,14 @@ export interface EnsResolverOptions {
 const ETHEREUM_CHAIN_ID = 1
 const UNIVERSAL_RESOLVER = mainnet.contracts.ensUniversalResolver.address
 /** Makes the universal resolver leave requests to gateways to the client. viem sends these requests. */
-const OWN_GATEWAYS = ['x-batch-gateway:true']
-const MAX_AT_ONCE = 20
+const BATCH_GATEWAY_URLS = ['x-batch-gateway:true']
+const MAX_CONCURRENT_LOOKUPS = 20
 /**
  * Maximum number of gateway lookups in one call. Without a limit, a resolver could refer to further gateways
  * indefinitely.
  */
 const MAX_GATEWAY_REQUESTS = 8
-const TIMEOUT_MS = 30_000
+const NAME_TIMEOUT_MS = 30_000
 const NODE_TIMEOUT_MS = 10_000
 const OFFCHAIN_LOOKUP = '0x556f1830'
 
@@ -94,15 +94,15 @@ interface ResolutionTrace {
   nodeFailure: GdnError | null
   gatewayFailure: Error | null
   /** Origin of the gateway that received the last lookup; null if no gateway received one. */
-  gateway: string | null
-  questions: number
+  gatewayOrigin: string | null
+  gatewayRequests: number
 }
 
 export function createEnsResolver(options: EnsResolverOptions): EnsResolver {
-  const { timeoutMs = TIMEOUT_MS, signal: outer } = options
+  const { timeoutMs = NAME_TIMEOUT_MS, signal: outer } = options
   const lookups = new Map<string, Promise<Address>>()
-  const enter = queue(MAX_AT_ONCE)
-  const withDeadline = deadlines(timeoutMs, outer)
+  const enter = queue(MAX_CONCURRENT_LOOKUPS)
+  const withDeadline = createDeadlines(timeoutMs, outer)
   const checkNode = () => checkChain(options)
   let checking: Promise<void> | undefined
   /** The node's failure, after which no other names are resolved. */
@@ -115,7 +115,7 @@ export function createEnsResolver(options: EnsResolverOptions): EnsResolver {
     if (failure !== null) throw failure
     checking ??= checkNode()
     await checking
-    return await addressOn(network, { name, options, signal, onNodeFailure })
+    return await resolveAddress(network, { name, options, signal, onNodeFailure })
   }
 
   return {
@@ -141,7 +141,7 @@ interface NameLookup {
 
 async function checkChain(options: EnsResolverOptions): Promise<void> {
   const { node, signal } = options
-  const chainId = await request(options, { method: 'eth_chainId', params: [] }, signal)
+  const chainId = await sendRequest(options, { method: 'eth_chainId', params: [] }, signal)
   if (typeof chainId !== 'string' || !/^0x[0-9a-f]{1,16}$/i.test(chainId)) {
     throw nodeFailedError(node, 'returned an invalid chain ID')
   }
@@ -153,7 +153,7 @@ async function checkChain(options: EnsResolverOptions): Promise<void> {
   }
 }
 
-async function request(
+async function sendRequest(
   { node, transport, userAgent, nodeTimeoutMs = NODE_TIMEOUT_MS }: EnsResolverOptions,
   body: { method: string; params: unknown },
   signal: AbortSignal,
@@ -161,19 +161,19 @@ async function request(
   return await requestNode({ node, transport, userAgent, timeoutMs: nodeTimeoutMs }, body, signal)
 }
 
-async function addressOn(network: EnsNetwork, lookup: NameLookup): Promise<Address> {
+async function resolveAddress(network: EnsNetwork, lookup: NameLookup): Promise<Address> {
   const { name } = lookup
-  const coinType = coinTypeOf(network.chainId)
+  const coinType = computeCoinType(network.chainId)
   if (coinType === null) {
     throw refusedError(
       `${name} can't have an address for ${network.name}, whose chain ID is ${network.chainId}`,
-      USE_ADDRESS,
+      USE_ADDRESS_HINT,
     )
   }
   const coinRecord = await readRecord(lookup, coinType)
-  if (coinRecord !== null) return addressIn(coinRecord, name, network)
+  if (coinRecord !== null) return decodeAddress(coinRecord, name, network)
   const byDefault = await readRecord(lookup, DEFAULT_EVM_COIN_TYPE)
-  if (byDefault !== null) return addressIn(byDefault, name, network)
+  if (byDefault !== null) return decodeAddress(byDefault, name, network)
   const ethereum = coinType === ETHEREUM_COIN_TYPE ? null : await readRecord(lookup, ETHEREUM_COIN_TYPE)
   throw noRecordError(name, network, coinType, ethereum)
 }
@@ -201,7 +201,7 @@ async function readOldRecord(lookup: NameLookup): Promise<Hex | null> {
 /** Returns the result of a resolver's function; null if the resolver doesn't have the function. */
 async function readResolver(lookup: NameLookup, data: Hex): Promise<Hex | null> {
   const { name, signal } = lookup
-  const trace: ResolutionTrace = { nodeFailure: null, gatewayFailure: null, gateway: null, questions: 0 }
+  const trace: ResolutionTrace = { nodeFailure: null, gatewayFailure: null, gatewayOrigin: null, gatewayRequests: 0 }
   try {
     return await callResolver(lookup, data, trace)
   } catch (error) {
@@ -226,7 +226,7 @@ async function callResolver({ name, options, signal }: NameLookup, data: Hex, tr
       {
         async request(body: { method: string; params: unknown }) {
           try {
-            return await request(options, body, signal)
+            return await sendRequest(options, body, signal)
           } catch (error) {
             if (error instanceof GdnError) trace.nodeFailure = error
             throw error
@@ -240,7 +240,7 @@ async function callResolver({ name, options, signal }: NameLookup, data: Hex, tr
         ? false
         : { request: (gatewayRequest) => queryGateways(gateways, gatewayRequest, trace, signal) },
   })
-  const args = [toHex(packetToBytes(name)), data, OWN_GATEWAYS] as const
+  const args = [toHex(packetToBytes(name)), data, BATCH_GATEWAY_URLS] as const
   const calldata = encodeFunctionData({ abi: UNIVERSAL_ABI, functionName: 'resolveWithGateways', args })
   const { data: result } = await call(client, { to: UNIVERSAL_RESOLVER, data: calldata })
   if (result === undefined || result === '0x') {
@@ -262,15 +262,15 @@ async function queryGateways(
   trace: ResolutionTrace,
   signal: AbortSignal,
 ): Promise<Hex> {
-  if (++trace.questions > MAX_GATEWAY_REQUESTS) {
+  if (++trace.gatewayRequests > MAX_GATEWAY_REQUESTS) {
     trace.gatewayFailure = new Error(`its resolver requested more than ${MAX_GATEWAY_REQUESTS} gateway lookups`)
     throw trace.gatewayFailure
   }
   trace.gatewayFailure = new Error('its resolver specifies no gateway')
   for (const url of urls) {
-    trace.gateway = originOf(url)
+    trace.gatewayOrigin = gatewayOrigin(url)
     try {
-      const response = await gateways.ask(url, { data, sender: sender.toLowerCase() }, signal)
+      const response = await gateways.lookUp(url, { data, sender: sender.toLowerCase() }, signal)
       trace.gatewayFailure = null
       return response
     } catch (error) {
@@ -284,35 +284,38 @@ async function queryGateways(
 /** Returns the error for a reverted call; null if the resolver only lacks the function. */
 function revertError(name: string, error: unknown, trace: ResolutionTrace): GdnError | null {
   if (trace.gatewayFailure !== null) {
-    return refusedError(`${name} is resolved by a gateway, which failed: ${trace.gatewayFailure.message}`, TRY_AGAIN)
+    return refusedError(
+      `${name} is resolved by a gateway, which failed: ${trace.gatewayFailure.message}`,
+      TRY_AGAIN_HINT,
+    )
   }
-  const data = revertDataOf(error)
+  const data = findRevertData(error)
   if (data?.startsWith(OFFCHAIN_LOOKUP)) {
     return refusedError(
       `${name} is resolved by a gateway, and --no-ccip forbids gateways`,
       'Nothing was sent. Omit --no-ccip, or use the address.',
     )
   }
-  const revert = data === undefined ? null : errorIn(data)
+  const revert = data === undefined ? null : decodeError(data)
   switch (revert?.errorName) {
     case 'UnsupportedResolverProfile':
       return null
     case 'ResolverNotFound':
-      return refusedError(`${name} does not exist, or has no resolver`, CHECK_SPELLING)
+      return refusedError(`${name} does not exist, or has no resolver`, CHECK_SPELLING_HINT)
     case 'ResolverNotContract':
-      return refusedError(`${name} has a resolver that is not a contract`, ASK_OWNER)
+      return refusedError(`${name} has a resolver that is not a contract`, ASK_OWNER_HINT)
     default:
-      if (trace.gateway !== null) {
+      if (trace.gatewayOrigin !== null) {
         return refusedError(
-          `${name} is resolved by the gateway ${trace.gateway}, but its resolver rejected the response`,
-          TRY_AGAIN,
+          `${name} is resolved by the gateway ${trace.gatewayOrigin}, but its resolver rejected the response`,
+          TRY_AGAIN_HINT,
         )
       }
-      return refusedError(`${name} can't be resolved: its resolver reverted`, ASK_OWNER)
+      return refusedError(`${name} can't be resolved: its resolver reverted`, ASK_OWNER_HINT)
   }
 }
 
-function errorIn(data: Hex): { errorName: string } | null {
+function decodeError(data: Hex): { errorName: string } | null {
   try {
     return decodeErrorResult({ abi: UNIVERSAL_ABI, data })
   } catch {
@@ -321,7 +324,7 @@ function errorIn(data: Hex): { errorName: string } | null {
 }
 
 /** Returns the revert data in an error of viem or in its causes. */
-function revertDataOf(error: unknown): Hex | undefined {
+function findRevertData(error: unknown): Hex | undefined {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof RpcRequestError) return typeof cause.data === 'string' ? (cause.data as Hex) : undefined
   }
@@ -332,21 +335,21 @@ function decodeResponse<Value>(name: string, decode: () => Value): Value {
   try {
     return decode()
   } catch {
-    throw refusedError(`${name} can't be resolved: its resolver returned an invalid response`, ASK_OWNER)
+    throw refusedError(`${name} can't be resolved: its resolver returned an invalid response`, ASK_OWNER_HINT)
   }
 }
 
-function addressIn(bytes: Hex, name: string, network: EnsNetwork): Address {
+function decodeAddress(bytes: Hex, name: string, network: EnsNetwork): Address {
   if (bytes.length !== 42)
-    throw refusedError(`the record of ${name} for ${network.name} is not an EVM address`, ASK_OWNER)
+    throw refusedError(`the record of ${name} for ${network.name} is not an EVM address`, ASK_OWNER_HINT)
   const address = getAddress(slice(bytes, 0, 20))
   if (address !== ZERO_ADDRESS) return address
-  throw refusedError(`${name} resolves to the zero address on ${network.name}`, ASK_OWNER)
+  throw refusedError(`${name} resolves to the zero address on ${network.name}`, ASK_OWNER_HINT)
 }
 
 function noRecordError(name: string, { name: on }: EnsNetwork, coinType: bigint, ethereum: Hex | null): GdnError {
   if (ethereum === null || coinType === ETHEREUM_COIN_TYPE) {
-    return refusedError(`${name} has no address for ${on}`, ASK_OWNER)
+    return refusedError(`${name} has no address for ${on}`, ASK_OWNER_HINT)
   }
   return refusedError(
     `${name} has an address for Ethereum only, not for ${on}`,
@@ -354,10 +357,10 @@ function noRecordError(name: string, { name: on }: EnsNetwork, coinType: bigint,
   )
 }
 
-const TRY_AGAIN = 'Nothing was sent. Try again later, or use the address.'
-const USE_ADDRESS = 'Nothing was sent. Use the address.'
-const ASK_OWNER = 'Nothing was sent. Ask the owner of the name to fix its record, or use the address.'
-const CHECK_SPELLING = 'Nothing was sent. Check the spelling, or use the address.'
+const TRY_AGAIN_HINT = 'Nothing was sent. Try again later, or use the address.'
+const USE_ADDRESS_HINT = 'Nothing was sent. Use the address.'
+const ASK_OWNER_HINT = 'Nothing was sent. Ask the owner of the name to fix its record, or use the address.'
+const CHECK_SPELLING_HINT = 'Nothing was sent. Check the spelling, or use the address.'
 
 const refusedError = (message: string, hint: string): GdnError => new GdnError('refused', message, { hint })
 
@@ -365,10 +368,10 @@ const refusedError = (message: string, hint: string): GdnError => new GdnError('
  * Returns the reason for the abort. If the time limit expired, returns an error that names the gateway that received
  * the last lookup.
  */
-function abortReason(name: string, { gateway }: ResolutionTrace, { reason }: AbortSignal): unknown {
-  if (!(reason instanceof DeadlineError) || gateway === null) return reason
+function abortReason(name: string, { gatewayOrigin }: ResolutionTrace, { reason }: AbortSignal): unknown {
+  if (!(reason instanceof DeadlineError) || gatewayOrigin === null) return reason
   return new DeadlineError(
-    `${name} did not resolve within ${reason.seconds} s through the gateway ${gateway}`,
+    `${name} did not resolve within ${reason.seconds} s through the gateway ${gatewayOrigin}`,
     reason.seconds,
   )
 }
@@ -377,18 +380,18 @@ class DeadlineError extends GdnError {
   readonly seconds: number
 
   constructor(message: string, seconds: number) {
-    super('refused', message, { hint: TRY_AGAIN })
+    super('refused', message, { hint: TRY_AGAIN_HINT })
     this.seconds = seconds
   }
 }
 
-type Deadlines = <Result>(name: string, work: (signal: AbortSignal) => Promise<Result>) => Promise<Result>
+type RunWithDeadline = <Result>(name: string, work: (signal: AbortSignal) => Promise<Result>) => Promise<Result>
 
 /**
  * Returns a function that runs work with a signal. The signal is aborted when the time limit expires or `outer` is
  * aborted.
  */
-function deadlines(timeoutMs: number, outer: AbortSignal): Deadlines {
+function createDeadlines(timeoutMs: number, outer: AbortSignal): RunWithDeadline {
   const running = new Set<AbortController>()
   // Use one listener for all names, because Node.js prints a warning for more than ten listeners.
   const abortAll = () => {

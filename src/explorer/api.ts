@@ -33,16 +33,16 @@ function reportFailure(error: ApiError): ApiError {
  * @throws ApiError, or the signal's reason if the request is aborted
  */
 export const get = <Answer>(path: string, signal?: AbortSignal): Promise<Answer> =>
-  ask<Answer>(path, { signal: signal ?? null })
+  sendRequest<Answer>(path, { signal: signal ?? null })
 
 export const post = <Answer>(path: string, body: unknown): Promise<Answer> =>
-  ask<Answer>(path, {
+  sendRequest<Answer>(path, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
 
-async function ask<Answer>(path: string, init: RequestInit): Promise<Answer> {
+async function sendRequest<Answer>(path: string, init: RequestInit): Promise<Answer> {
   let response: Response
   let text: string
   try {
@@ -53,11 +53,13 @@ async function ask<Answer>(path: string, init: RequestInit): Promise<Answer> {
     throw reportFailure(new ApiError(0, 'The server does not respond.'))
   }
   if (response.ok) return JSON.parse(text) as Answer
-  throw reportFailure(new ApiError(response.status, sentenceOf(text) ?? `The server returned HTTP ${response.status}.`))
+  throw reportFailure(
+    new ApiError(response.status, parseErrorMessage(text) ?? `The server returned HTTP ${response.status}.`),
+  )
 }
 
 /** Returns the message of an API error as a sentence, with a capital letter and a full stop; null for other text. */
-function sentenceOf(text: string): string | null {
+function parseErrorMessage(text: string): string | null {
   try {
     const { error } = JSON.parse(text) as { error?: { message?: unknown } }
     if (typeof error?.message !== 'string' || error.message === '') return null
@@ -69,7 +71,7 @@ function sentenceOf(text: string): string | null {
 }
 
 /** Builds a query string. Omits parameters that are undefined, null or empty. */
-export function query(parameters: Readonly<Record<string, string | number | null | undefined>>): string {
+export function buildQuery(parameters: Readonly<Record<string, string | number | null | undefined>>): string {
   const params = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) {
     if (value !== undefined && value !== null && value !== '') params.set(name, String(value))

@@ -17,10 +17,10 @@ import { Empty } from './parts/notice.tsx'
 import { SearchBox } from './parts/search-box.tsx'
 import { ThemeSwitch } from './parts/theme-switch.tsx'
 import { type Route, routeOf } from './routes.ts'
-import { maySee, useSession } from './session.ts'
+import { canView, useSession } from './session.ts'
 
 /** Returns the query that adds the events of a route to the overview. */
-function eventsOf(route: Route): string {
+function buildEventsQuery(route: Route): string {
   switch (route.page) {
     case 'run':
     case 'collection':
@@ -31,7 +31,7 @@ function eventsOf(route: Route): string {
   }
 }
 
-function PageOf({ route }: { route: Route }) {
+function CurrentPage({ route }: { route: Route }) {
   switch (route.page) {
     case 'home':
       return <Home />
@@ -61,7 +61,7 @@ function PageOf({ route }: { route: Route }) {
 }
 
 /** Restores the scroll position as soon as the page is long enough. */
-function scrollBack(wanted: number): () => void {
+function restoreScroll(wanted: number): () => void {
   const end = performance.now() + 3000
   let frame = 0
   const stop = () => {
@@ -83,8 +83,8 @@ export function App() {
   const address = useAddress()
   const route = routeOf(new URL(address, location.origin))
   const { session, error, set } = useSession()
-  const sees = session !== undefined && maySee(session)
-  const events = eventsOf(route)
+  const sees = session !== undefined && canView(session)
+  const events = buildEventsQuery(route)
   useEffect(() => {
     if (sees) listenTo(events)
     else stopListening()
@@ -95,7 +95,7 @@ export function App() {
   const isFirst = useRef(true)
   useLayoutEffect(() => {
     const wanted = keptScroll()
-    if (isReturning() && wanted > 0) return scrollBack(wanted)
+    if (isReturning() && wanted > 0) return restoreScroll(wanted)
     if (!isFirst.current) {
       scrollTo({ top: 0, behavior: 'instant' })
       // Focus the main element, so that screen readers notice that the page has changed.
@@ -124,7 +124,7 @@ export function App() {
           </a>
           {sees && <SearchBox />}
           <div class="head-tools">
-            {sees && <Live />}
+            {sees && <LiveIndicator />}
             <ThemeSwitch />
             {session?.account != null && (
               <button
@@ -139,7 +139,7 @@ export function App() {
             )}
           </div>
           <nav class="nav" aria-label="Explorer">
-            {sees && <Links page={route.page} />}
+            {sees && <NavLinks page={route.page} />}
             <a href="/docs">API</a>
           </nav>
         </div>
@@ -152,12 +152,12 @@ export function App() {
             </Empty>
           )
         ) : sees ? (
-          <PageOf route={route} />
+          <CurrentPage route={route} />
         ) : (
           <Login onLogin={set} />
         )}
       </main>
-      {sees && <Lost />}
+      {sees && <OutageNotice />}
     </>
   )
 }
@@ -169,15 +169,15 @@ const Brand = () => (
   </svg>
 )
 
-const LINKS = [
+const NAV_LINKS = [
   { href: '/', words: 'Collections', pages: ['home', 'collection', 'nft', 'owner'] },
   { href: '/runs', words: 'Runs', pages: ['runs', 'run'] },
   { href: '/activity', words: 'Activity', pages: ['activity'] },
 ]
 
-const Links = ({ page }: { page: Route['page'] }) => (
+const NavLinks = ({ page }: { page: Route['page'] }) => (
   <>
-    {LINKS.map(({ href, words, pages }) => (
+    {NAV_LINKS.map(({ href, words, pages }) => (
       <a
         key={href}
         href={href}
@@ -190,19 +190,19 @@ const Links = ({ page }: { page: Route['page'] }) => (
   </>
 )
 
-const STATES = { live: 'Live', connecting: 'Live', lost: 'Offline' } as const
+const STATE_LABELS = { live: 'Live', connecting: 'Live', lost: 'Offline' } as const
 
-function Live() {
+function LiveIndicator() {
   const state = useLiveState()
   return (
     <span class={`live ${state}`} title={state === 'live' ? 'The page updates live' : 'Waiting for the server'}>
       <span class="dot" aria-hidden="true" />
-      <span class="live-word">{STATES[state]}</span>
+      <span class="live-word">{STATE_LABELS[state]}</span>
     </span>
   )
 }
 
-function Lost() {
+function OutageNotice() {
   const state = useLiveState()
   return (
     <div class="outage" role="status" hidden={state !== 'lost'}>

@@ -2,7 +2,7 @@
 
 const WALLET_PATH = '/v1/wallet/create'
 const SIGNED_URL_PATH = '/api/v1/getpresignedurl'
-const OPENS_WITHIN_MS = 3000
+const MAX_OPEN_WAIT_MS = 3000
 const KEY_HEADER = ['headers', 'x-api-key']
 
 /** The subset of React that is used here. React is part of Swagger UI. */
@@ -18,7 +18,7 @@ interface System {
   layoutActions: { show(place: readonly string[], isShown: boolean): void }
 }
 
-type Wrap<Props> = (original: unknown, system: System) => (props: Props) => unknown
+type ComponentWrapper<Props> = (original: unknown, system: System) => (props: Props) => unknown
 
 interface Request {
   hasIn(path: readonly string[]): boolean
@@ -28,7 +28,7 @@ interface Request {
 declare const SwaggerUIBundle: (options: object) => unknown
 
 /** Replaces the key in the copyable command with a placeholder, because other people may see the screen. */
-const withoutKey: Wrap<{ request: Request }> =
+const hideApiKey: ComponentWrapper<{ request: Request }> =
   (original, { React }) =>
   (props) => {
     const request = props.request.hasIn(KEY_HEADER) ? props.request.setIn(KEY_HEADER, 'YOUR_API_KEY') : props.request
@@ -36,7 +36,7 @@ const withoutKey: Wrap<{ request: Request }> =
   }
 
 /** Turns off autofill and spell checking for the key field, and masks the key. */
-const secretInput: Wrap<{ id?: string }> =
+const secretInput: ComponentWrapper<{ id?: string }> =
   (original, { React }) =>
   (props) =>
     React.createElement(
@@ -44,15 +44,15 @@ const secretInput: Wrap<{ id?: string }> =
       props.id === 'api_key_value' ? { ...props, autoComplete: 'off', spellCheck: false, className: 'secret' } : props,
     )
 
-interface Body {
+interface BodyProps {
   content: unknown
   url?: string
 }
 
-const pathOf = (url: string | undefined) => new URL(url ?? '', location.href).pathname
+const parsePath = (url: string | undefined) => new URL(url ?? '', location.href).pathname
 
 /** Returns the signed URL in a response; null if there is none. */
-function signedUrlOf(content: unknown): URL | null {
+function parseSignedUrl(content: unknown): URL | null {
   try {
     const { response } = JSON.parse(String(content)) as { response: { url: string } }
     return new URL(response.url)
@@ -62,12 +62,12 @@ function signedUrlOf(content: unknown): URL | null {
 }
 
 /** Renders the body of a response. Shows a private key only when the user requests it. */
-const guardedBody: Wrap<Body> = (original, system) => {
+const guardedBody: ComponentWrapper<BodyProps> = (original, system) => {
   const { React } = system
   const { createElement } = React
   return (props) => {
     const [isShown, setShown] = React.useState(false)
-    const path = pathOf(props.url)
+    const path = parsePath(props.url)
     const body = createElement(original, { ...props, key: 'body' })
     if (path === WALLET_PATH && String(props.content).includes('private_key')) {
       const text =
@@ -80,11 +80,11 @@ const guardedBody: Wrap<Body> = (original, system) => {
       const warning = createElement('p', { key: 'words', className: 'warning', role: 'alert' }, text)
       return createElement('div', null, warning, isShown ? body : show)
     }
-    const signed = path === SIGNED_URL_PATH ? signedUrlOf(props.content) : null
+    const signed = path === SIGNED_URL_PATH ? parseSignedUrl(props.content) : null
     if (signed === null) return body
     const next = createElement(
       'button',
-      { key: 'next', type: 'button', className: 'btn next-step', onClick: () => fillIn(signed, system) },
+      { key: 'next', type: 'button', className: 'btn next-step', onClick: () => fillInParameters(signed, system) },
       'Continue to the second step',
     )
     return createElement('div', null, body, next)
@@ -92,20 +92,20 @@ const guardedBody: Wrap<Body> = (original, system) => {
 }
 
 /** Opens the wallet endpoint and fills in the parameters from a signed URL. */
-function fillIn(signed: URL, { specActions, layoutActions }: System): void {
+function fillInParameters(signed: URL, { specActions, layoutActions }: System): void {
   for (const [name, value] of signed.searchParams) {
     specActions.changeParam([WALLET_PATH, 'post'], name, 'query', value)
   }
   layoutActions.show(['operations', 'Wallets', 'generateWallet'], true)
-  showStep(performance.now() + OPENS_WITHIN_MS)
+  showWalletStep(performance.now() + MAX_OPEN_WAIT_MS)
 }
 
 /** Enables the form as soon as it is rendered, and scrolls to it. */
-function showStep(end: number): void {
+function showWalletStep(end: number): void {
   const operation = document.getElementById('operations-Wallets-generateWallet')
   const tryOut = operation?.querySelector<HTMLElement>('.try-out__btn')
   if (operation == null || tryOut == null) {
-    if (performance.now() < end) requestAnimationFrame(() => showStep(end))
+    if (performance.now() < end) requestAnimationFrame(() => showWalletStep(end))
     return
   }
   if (!tryOut.classList.contains('cancel')) tryOut.click()
@@ -113,13 +113,13 @@ function showStep(end: number): void {
   operation.querySelector<HTMLElement>('.opblock-summary-control')?.focus({ preventScroll: true })
 }
 
-const dark = matchMedia('(prefers-color-scheme: dark)')
-function follow(): void {
+const darkModeQuery = matchMedia('(prefers-color-scheme: dark)')
+function applyTheme(): void {
   const { theme } = document.documentElement.dataset
-  document.documentElement.classList.toggle('dark-mode', theme === undefined ? dark.matches : theme === 'dark')
+  document.documentElement.classList.toggle('dark-mode', theme === undefined ? darkModeQuery.matches : theme === 'dark')
 }
-dark.addEventListener('change', follow)
-follow()
+darkModeQuery.addEventListener('change', applyTheme)
+applyTheme()
 
 SwaggerUIBundle({
   url: '/openapi.json',
@@ -136,8 +136,8 @@ SwaggerUIBundle({
   plugins: [
     {
       wrapComponents: {
-        RequestSnippets: withoutKey,
-        curl: withoutKey,
+        RequestSnippets: hideApiKey,
+        curl: hideApiKey,
         Input: secretInput,
         responseBody: guardedBody,
       },

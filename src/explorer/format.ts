@@ -1,14 +1,14 @@
-const NUMBERS = new Intl.NumberFormat('en-US')
-const AGO = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' })
-const MOMENT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
+const NUMBER_FORMAT = new Intl.NumberFormat('en-US')
+const RELATIVE_TIME_FORMAT = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' })
+const DATE_TIME_FORMAT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 
-export const count = (value: number) => NUMBERS.format(value)
+export const count = (value: number) => NUMBER_FORMAT.format(value)
 
 /** Formats a number and its noun, such as `1 NFT` or `2,000 NFTs`. */
 export const countText = (value: number, one: string, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`
 
 /** Groups the decimal digits of a number, regardless of its length. Returns other text unchanged. */
-export const digits = (text: string) => (/^\d+$/.test(text) ? NUMBERS.format(BigInt(text)) : text)
+export const digits = (text: string) => (/^\d+$/.test(text) ? NUMBER_FORMAT.format(BigInt(text)) : text)
 
 /** Formats a size in decimal units, as file managers do, such as `12.4 MB`. */
 export function bytes(size: number): string {
@@ -24,7 +24,7 @@ export function bytes(size: number): string {
   return `${value.toFixed(value < 9.95 ? 1 : 0)} ${units[unit]}`
 }
 
-const STEPS: readonly (readonly [seconds: number, unit: Intl.RelativeTimeFormatUnit])[] = [
+const UNIT_STEPS: readonly (readonly [seconds: number, unit: Intl.RelativeTimeFormatUnit])[] = [
   [60, 'second'],
   [60, 'minute'],
   [24, 'hour'],
@@ -39,8 +39,8 @@ export function ago(iso: string, now: number): string {
   if (Number.isNaN(then)) return iso
   let value = (then - now) / 1000
   if (Math.abs(value) < 5) return 'just now'
-  for (const [size, unit] of STEPS) {
-    if (Math.abs(Math.round(value)) < size) return AGO.format(Math.round(value), unit)
+  for (const [size, unit] of UNIT_STEPS) {
+    if (Math.abs(Math.round(value)) < size) return RELATIVE_TIME_FORMAT.format(Math.round(value), unit)
     value /= size
   }
   return iso
@@ -49,7 +49,7 @@ export function ago(iso: string, now: number): string {
 /** Formats a time in the reader's time zone. Returns text that isn't a time unchanged. */
 export function moment(iso: string): string {
   const then = Date.parse(iso)
-  return Number.isNaN(then) ? iso : MOMENT.format(then)
+  return Number.isNaN(then) ? iso : DATE_TIME_FORMAT.format(then)
 }
 
 /** Shortens a long ID or address to its first and last characters. */

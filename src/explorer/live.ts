@@ -13,106 +13,106 @@ export type LiveState = 'connecting' | 'live' | 'lost'
 
 const EVENT_NAMES = ['overview', 'run', 'collection', 'nft'] as const
 const FIRST_WAIT_MS = 500
-const LONGEST_WAIT_MS = 8000
+const MAX_WAIT_MS = 8000
 /** Time in milliseconds after which an interruption is shown. */
-const PATIENCE_MS = 1500
+const LOST_DELAY_MS = 1500
 
-let source: EventSource | undefined
-let about = ''
-let wait = FIRST_WAIT_MS
-let timer: ReturnType<typeof setTimeout> | undefined
-let patience: ReturnType<typeof setTimeout> | undefined
+let eventSource: EventSource | undefined
+let eventsQuery = ''
+let waitMs = FIRST_WAIT_MS
+let reconnectTimer: ReturnType<typeof setTimeout> | undefined
+let lostTimer: ReturnType<typeof setTimeout> | undefined
 let state: LiveState = 'connecting'
 let hasBeenLost = false
-let running = false
-let last: Overview | undefined
+let isListening = false
+let lastOverview: Overview | undefined
 
-const onState = new Set<(state: LiveState) => void>()
-const onBack = new Set<() => void>()
-const onLoss = new Set<() => void>()
-const onEvent = new Map<string, Set<(data: never) => void>>()
+const stateListeners = new Set<(state: LiveState) => void>()
+const reconnectListeners = new Set<() => void>()
+const lossListeners = new Set<() => void>()
+const eventListeners = new Map<string, Set<(data: never) => void>>()
 
 function setState(next: LiveState): void {
   if (next === state) return
   state = next
-  for (const listener of onState) listener(next)
+  for (const listener of stateListeners) listener(next)
 }
 
-function open(): void {
-  clearTimeout(timer)
-  source?.close()
-  const opened = new EventSource(`/explorer/events${about}`)
-  source = opened
+function openStream(): void {
+  clearTimeout(reconnectTimer)
+  eventSource?.close()
+  const opened = new EventSource(`/explorer/events${eventsQuery}`)
+  eventSource = opened
   opened.addEventListener('open', () => {
-    wait = FIRST_WAIT_MS
-    clearTimeout(patience)
-    patience = undefined
+    waitMs = FIRST_WAIT_MS
+    clearTimeout(lostTimer)
+    lostTimer = undefined
     setState('live')
     if (!hasBeenLost) return
     hasBeenLost = false
-    for (const listener of onBack) listener()
+    for (const listener of reconnectListeners) listener()
   })
   opened.addEventListener('error', () => {
     opened.close()
-    if (source === opened) handleLoss()
+    if (eventSource === opened) handleLoss()
   })
   for (const name of EVENT_NAMES) {
     opened.addEventListener(name, ({ data }: MessageEvent<string>) => {
       const payload = JSON.parse(data)
-      if (name === 'overview') last = payload
-      for (const listener of onEvent.get(name) ?? []) listener(payload as never)
+      if (name === 'overview') lastOverview = payload
+      for (const listener of eventListeners.get(name) ?? []) listener(payload as never)
     })
   }
 }
 
 function handleLoss(): void {
   hasBeenLost = true
-  patience ??= setTimeout(() => setState('lost'), PATIENCE_MS)
+  lostTimer ??= setTimeout(() => setState('lost'), LOST_DELAY_MS)
   // Let the listeners determine the reason, because an invalid key also closes the event stream.
-  for (const listener of onLoss) listener()
-  clearTimeout(timer)
-  timer = setTimeout(open, wait)
-  wait = Math.min(LONGEST_WAIT_MS, wait * 2)
+  for (const listener of lossListeners) listener()
+  clearTimeout(reconnectTimer)
+  reconnectTimer = setTimeout(openStream, waitMs)
+  waitMs = Math.min(MAX_WAIT_MS, waitMs * 2)
 }
 
-function close(): void {
-  clearTimeout(timer)
-  clearTimeout(patience)
-  patience = undefined
-  source?.close()
-  source = undefined
+function closeStream(): void {
+  clearTimeout(reconnectTimer)
+  clearTimeout(lostTimer)
+  lostTimer = undefined
+  eventSource?.close()
+  eventSource = undefined
 }
 
 // Browsers permit only six connections per server, so hidden pages close their connection.
-function follow(): void {
-  if (!running) return
+function followVisibility(): void {
+  if (!isListening) return
   if (document.visibilityState === 'hidden') {
-    hasBeenLost = source !== undefined
-    close()
-  } else if (source === undefined) open()
+    hasBeenLost = eventSource !== undefined
+    closeStream()
+  } else if (eventSource === undefined) openStream()
 }
-document.addEventListener('visibilitychange', follow)
+document.addEventListener('visibilitychange', followVisibility)
 addEventListener('online', () => {
-  if (running && state !== 'live') open()
+  if (isListening && state !== 'live') openStream()
 })
-addEventListener('pagehide', close)
+addEventListener('pagehide', closeStream)
 addEventListener('pageshow', ({ persisted }) => {
-  if (persisted) follow()
+  if (persisted) followVisibility()
 })
 
 /** Subscribes to the overview. A query adds the events of one item. */
 export function listenTo(query: string): void {
-  if (running && query === about && source !== undefined) return
-  about = query
-  running = true
-  if (document.visibilityState !== 'hidden') open()
+  if (isListening && query === eventsQuery && eventSource !== undefined) return
+  eventsQuery = query
+  isListening = true
+  if (document.visibilityState !== 'hidden') openStream()
 }
 
 export function stopListening(): void {
-  running = false
-  last = undefined
+  isListening = false
+  lastOverview = undefined
   hasBeenLost = false
-  close()
+  closeStream()
   setState('connecting')
 }
 
@@ -121,18 +121,18 @@ function addListener<Value>(set: Set<Value>, value: Value): () => void {
   return () => set.delete(value)
 }
 
-export const onConnectionLoss = (listener: () => void) => addListener(onLoss, listener)
+export const onConnectionLoss = (listener: () => void) => addListener(lossListeners, listener)
 
 /** Calls the listener when the connection is restored, because the page may then be out of date. */
-export function useBack(listener: () => void): void {
-  useEffect(() => addListener(onBack, listener))
+export function useReconnect(listener: () => void): void {
+  useEffect(() => addListener(reconnectListeners, listener))
 }
 
 /** Calls the listener for each event with this name. */
 export function useEvent<Name extends keyof Events>(name: Name, listener: (data: Events[Name]) => void): void {
   useEffect(() => {
-    const listeners = onEvent.get(name) ?? new Set()
-    onEvent.set(name, listeners)
+    const listeners = eventListeners.get(name) ?? new Set()
+    eventListeners.set(name, listeners)
     return addListener(listeners, listener)
   })
 }
@@ -141,14 +141,14 @@ export function useLiveState(): LiveState {
   const [shown, setShown] = useState(state)
   useEffect(() => {
     setShown(state)
-    return addListener(onState, setShown)
+    return addListener(stateListeners, setShown)
   }, [])
   return shown
 }
 
 /** Returns the current overview; undefined until it is loaded. */
 export function useOverview(): Overview | undefined {
-  const [shown, setShown] = useState(last)
+  const [shown, setShown] = useState(lastOverview)
   useEvent('overview', setShown)
-  return shown ?? last
+  return shown ?? lastOverview
 }

@@ -1,21 +1,21 @@
 import { useEffect, useState } from 'preact/hooks'
 import { routeOf } from './routes.ts'
 
-interface Kept {
+interface KeptState {
   y?: number
 }
 
 const listeners = new Set<() => void>()
-let returning = false
+let isReturnVisit = false
 
 /** Returns whether the page was reached with Back, Forward or a reload. If so, its state is restored. */
-export const isReturning = () => returning
+export const isReturning = () => isReturnVisit
 
 /** Returns the scroll position of a restored page; 0 for other pages. */
-export const keptScroll = (): number => (returning ? ((history.state as Kept | null)?.y ?? 0) : 0)
+export const keptScroll = (): number => (isReturnVisit ? ((history.state as KeptState | null)?.y ?? 0) : 0)
 
 function notifyChange(isReturn: boolean): void {
-  returning = isReturn
+  isReturnVisit = isReturn
   for (const listener of listeners) listener()
 }
 
@@ -30,7 +30,7 @@ export function go(path: string, { replace = false } = {}): void {
 }
 
 function keepScroll(): void {
-  history.replaceState({ ...(history.state as Kept | null), y: scrollY }, '')
+  history.replaceState({ ...(history.state as KeptState | null), y: scrollY }, '')
 }
 
 /** Returns the URL of a clicked link within the explorer; null if the browser should handle the click. */
@@ -68,7 +68,7 @@ export function startNavigation(): void {
   addEventListener('pagehide', keepScroll)
   // A reload also restores the page.
   const [entry] = performance.getEntriesByType('navigation')
-  returning = entry instanceof PerformanceNavigationTiming && entry.type !== 'navigate'
+  isReturnVisit = entry instanceof PerformanceNavigationTiming && entry.type !== 'navigate'
 }
 
 /** Returns the path and query of the page, and updates them on navigation. */

@@ -1,13 +1,13 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { BoundedMap } from '../core/bounded-map.ts'
 import { ApiError, get } from './api.ts'
-import { useBack } from './live.ts'
+import { useReconnect } from './live.ts'
 
 /** Cached responses, by path. */
 const cachedResponses = new BoundedMap<unknown>(60)
 
 /** Clears the cache, so that the next account doesn't see the previous account's data. */
-export const forgetAll = () => cachedResponses.clear()
+export const clearCache = () => cachedResponses.clear()
 
 export interface Resource<Answer> {
   /** The data. Data that was loaded before is available immediately. */
@@ -50,7 +50,7 @@ export function useResource<Answer>(path: string): Resource<Answer> {
     reload()
     return () => state.current.request?.abort()
   }, [reload])
-  useBack(reload)
+  useReconnect(reload)
   const set = useCallback(
     (answer: Answer) => {
       state.current.request?.abort()

@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import type { ExplorerSession } from '../server/explorer/types.ts'
 import { ApiError, get, onFailure } from './api.ts'
-import { forgetSources } from './gallery/kept-sources.ts'
+import { clearSources } from './gallery/kept-sources.ts'
 import { onConnectionLoss } from './live.ts'
-import { forgetAll } from './resource.ts'
+import { clearCache } from './resource.ts'
 
 const RETRY_MS = 2000
 
@@ -19,8 +19,8 @@ export function useSession(): SessionState {
   const [session, setSession] = useState<ExplorerSession>()
   const [error, setError] = useState<ApiError>()
   const set = useCallback((next: ExplorerSession) => {
-    forgetAll()
-    forgetSources()
+    clearCache()
+    clearSources()
     setSession(next)
   }, [])
   useEffect(() => {
@@ -54,4 +54,4 @@ export function useSession(): SessionState {
 }
 
 /** Returns whether the viewer has access. */
-export const maySee = ({ open, account }: ExplorerSession) => open || account !== null
+export const canView = ({ open, account }: ExplorerSession) => open || account !== null

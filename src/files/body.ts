@@ -30,7 +30,7 @@ export function decodeBody(
   const decoder = more.length === 0 && Object.hasOwn(DECODERS, only) ? DECODERS[only] : undefined
   if (decoder === undefined) {
     throw new FetchFailure(`${label} returned an unsupported content encoding`, {
-      lasting: true,
+      isLasting: true,
       hint: 'Serve the file without a content-encoding, or with only one of gzip, deflate and br.',
     })
   }
@@ -56,7 +56,7 @@ export async function* limitBody(body: AsyncIterable<Uint8Array>, maxBytes: numb
 
 export function tooLargeError(label: string, maxBytes: number): FetchFailure {
   return new FetchFailure(`${label} is larger than ${formatBytes(maxBytes)}`, {
-    lasting: true,
+    isLasting: true,
     hint: 'Use a smaller file.',
   })
 }

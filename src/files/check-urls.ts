@@ -17,7 +17,7 @@ export interface UrlFinding {
 export interface CheckUrlsOptions {
   prober: Prober
   /** Checks URLs without the rules for addresses and ports. Null if the server certainly applies these rules. */
-  lenient: Prober | null
+  lenientProber: Prober | null
   /** Returns why a well-formed ipfs URL is rejected, or null. */
   checkIpfs?(url: string, signal: AbortSignal | undefined): Promise<Omit<UrlFinding, 'url'> | null>
   onFinding(finding: UrlFinding): void
@@ -30,13 +30,13 @@ export interface CheckUrlsOptions {
 
 const MAX_CONCURRENT_ORIGINS = 6
 /** Maximum number of concurrent requests to one origin. */
-const MAX_CONCURRENT = 3
+const MAX_REQUESTS_PER_ORIGIN = 3
 /** Milliseconds between two requests to one origin. */
 const MIN_INTERVAL_MS = 50
 const RETRY_MS = 1_000
 const MAX_WAIT_MS = 30_000
 /** After this many consecutive failures without a response, no further requests are sent to an origin. */
-const MAX_FAILURES = 5
+const MAX_CONSECUTIVE_FAILURES = 5
 
 /**
  * Probes each URL, and retries a temporary failure once. Limits the concurrency and the request rate for each origin.
@@ -65,7 +65,7 @@ async function checkOrigin(origin: string, urls: readonly string[], options: Che
   let next = 0
   let failures = 0
 
-  const turn = async () => {
+  const waitForTurn = async () => {
     for (;;) {
       signal?.throwIfAborted()
       const wait = next - now()
@@ -75,16 +75,16 @@ async function checkOrigin(origin: string, urls: readonly string[], options: Che
     next = now() + MIN_INTERVAL_MS
   }
 
-  const ask = async (url: string): Promise<UrlFinding | null> => {
+  const checkWithRetry = async (url: string): Promise<UrlFinding | null> => {
     for (let attempt = 1; ; attempt++) {
-      await turn()
+      await waitForTurn()
       try {
         const result = await checkUrl(url, options)
         failures = 0
         return result
       } catch (error) {
         if (!(error instanceof FetchFailure)) throw error
-        if (attempt === 1 && failures < MAX_FAILURES) {
+        if (attempt === 1 && failures < MAX_CONSECUTIVE_FAILURES) {
           next = Math.max(next, now() + Math.min(error.retryAfterMs ?? RETRY_MS, MAX_WAIT_MS))
           continue
         }
@@ -94,11 +94,11 @@ async function checkOrigin(origin: string, urls: readonly string[], options: Che
     }
   }
 
-  await forEachConcurrently(MAX_CONCURRENT, urls, async (url) => {
-    if (failures >= MAX_FAILURES) {
+  await forEachConcurrently(MAX_REQUESTS_PER_ORIGIN, urls, async (url) => {
+    if (failures >= MAX_CONSECUTIVE_FAILURES) {
       onFinding({ url, severity: 'warning', message: `${url} was not requested: ${origin} failed ${failures} times` })
     } else {
-      const finding = await ask(url)
+      const finding = await checkWithRetry(url)
       if (finding !== null) onFinding(finding)
     }
     onChecked?.()
@@ -107,7 +107,7 @@ async function checkOrigin(origin: string, urls: readonly string[], options: Che
 
 /** @throws FetchFailure if the failure is temporary */
 async function checkUrl(url: string, options: CheckUrlsOptions): Promise<UrlFinding | null> {
-  const { prober, lenient, checkIpfs, signal } = options
+  const { prober, lenientProber, checkIpfs, signal } = options
   if (/^ipfs:/i.test(url)) {
     const finding = (await checkIpfs?.(url, signal)) ?? null
     return finding === null ? null : { url, ...finding }
@@ -116,9 +116,9 @@ async function checkUrl(url: string, options: CheckUrlsOptions): Promise<UrlFind
     await prober.probe(url, signal)
     return null
   } catch (error) {
-    if (!(error instanceof FetchFailure) || !error.lasting) throw error
-    if (!error.isPrivate || lenient === null) return urlFinding(url, 'error', error)
-    return await checkLeniently(url, error, lenient, signal)
+    if (!(error instanceof FetchFailure) || !error.isLasting) throw error
+    if (!error.isPrivate || lenientProber === null) return urlFinding(url, 'error', error)
+    return await checkLeniently(url, error, lenientProber, signal)
   }
 }
 
@@ -136,7 +136,7 @@ async function checkLeniently(
     await lenient.probe(url, signal)
     return urlFinding(url, 'warning', strict)
   } catch (error) {
-    if (!(error instanceof FetchFailure) || !error.lasting) throw error
+    if (!(error instanceof FetchFailure) || !error.isLasting) throw error
     return urlFinding(url, 'error', error)
   }
 }

@@ -8,11 +8,11 @@ export const SNIFF_BYTES = 16 * 1024
 /** The number of bytes at the beginning of JSON that are searched for signs of glTF. */
 const JSON_BYTES = 1024
 
-const UNKNOWN = 'application/octet-stream'
+const UNKNOWN_TYPE = 'application/octet-stream'
 const HTML_TYPE = 'text/html; charset=utf-8'
 const UTF8_MARK = /^\xef\xbb\xbf/
 
-const BY_EXTENSION: Record<string, string> = {
+const TYPE_BY_EXTENSION: Record<string, string> = {
   '.json': 'application/json',
   '.png': 'image/png',
   '.jpg': 'image/jpeg',
@@ -58,12 +58,12 @@ const SIGNATURES: readonly (readonly [contentType: string, pattern: RegExp])[] =
 // separately, because with one pattern for everything, hostile comments would cause catastrophic backtracking.
 const PROLOGUE = /^(?:\s|<!--[\s\S]*?-->|<\?[\s\S]*?\?>)*/
 const DOCTYPE = /^<!doctype\s[^>[]*(?:\[[^\]]*\]\s*)?>/i
-const SVG = /^<svg[\s>/]/i
+const SVG_START = /^<svg[\s>/]/i
 /** A comment, declaration or doctype that isn't closed. */
-const UNFINISHED = /^<(?:!--|\?|!doctype\s)/i
+const UNCLOSED_MARKUP = /^<(?:!--|\?|!doctype\s)/i
 /** Browsers and gateways treat content that begins with a comment as HTML. */
 const COMMENT_FIRST = /^\s*<!--/
-const HTML =
+const HTML_START =
   /^<(?:!doctype\s+html|html|head|body|title|meta|link|base|script|style|iframe|frameset|table|div|span|form|center|font|h[1-6]|p|a|br|b|i|img|noscript|main|section|article|header|nav)(?=[\s>/]|$)/i
 
 /**
@@ -73,8 +73,8 @@ const HTML =
  * @param name the file name, for a file in a directory
  */
 export function sniffContentType(firstBytes: Uint8Array, name?: string): string {
-  const byName = name === undefined ? undefined : BY_EXTENSION[extname(name).toLowerCase()]
-  return byName ?? byBytes(firstBytes.subarray(0, SNIFF_BYTES))
+  const byName = name === undefined ? undefined : TYPE_BY_EXTENSION[extname(name).toLowerCase()]
+  return byName ?? sniffBytes(firstBytes.subarray(0, SNIFF_BYTES))
 }
 
 /**
@@ -82,40 +82,40 @@ export function sniffContentType(firstBytes: Uint8Array, name?: string): string 
  * file.
  */
 export function looksLikeHtml(firstBytes: Uint8Array): boolean {
-  return byBytes(firstBytes.subarray(0, SNIFF_BYTES)).startsWith('text/html')
+  return sniffBytes(firstBytes.subarray(0, SNIFF_BYTES)).startsWith('text/html')
 }
 
-function byBytes(bytes: Uint8Array): string {
+function sniffBytes(bytes: Uint8Array): string {
   const latin1 = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
   const signature = SIGNATURES.find(([, pattern]) => pattern.test(latin1))
   if (signature !== undefined) return signature[0]
   const text = decodeText(bytes)
-  if (text !== null) return byText(text, { isCut: bytes.length >= SNIFF_BYTES })
+  if (text !== null) return sniffText(text, { isCut: bytes.length >= SNIFF_BYTES })
   // The bytes may be a web page in an older encoding or with a stray control character.
-  return isHtml(latin1.replace(UTF8_MARK, ''), { isCut: false }) ? HTML_TYPE : UNKNOWN
+  return isHtml(latin1.replace(UTF8_MARK, ''), { isCut: false }) ? HTML_TYPE : UNKNOWN_TYPE
 }
 
 /** Returns the text from its first tag on, both with the doctype (`start`) and without it (`root`). */
-function startOf(text: string): { start: string; root: string } {
+function findFirstTag(text: string): { start: string; root: string } {
   const start = text.replace(PROLOGUE, '')
   return { start, root: start.replace(DOCTYPE, '').replace(PROLOGUE, '') }
 }
 
 /** @param isCut whether the text is only the beginning of the file, so that the first tag may be missing */
 function isHtml(text: string, { isCut }: { isCut: boolean }): boolean {
-  const { start, root } = startOf(text)
-  if (HTML.test(start) || HTML.test(root)) return true
-  if (SVG.test(root)) return false
-  return COMMENT_FIRST.test(text) || (isCut && (root === '' || UNFINISHED.test(root)))
+  const { start, root } = findFirstTag(text)
+  if (HTML_START.test(start) || HTML_START.test(root)) return true
+  if (SVG_START.test(root)) return false
+  return COMMENT_FIRST.test(text) || (isCut && (root === '' || UNCLOSED_MARKUP.test(root)))
 }
 
-function byText(text: string, { isCut }: { isCut: boolean }): string {
+function sniffText(text: string, { isCut }: { isCut: boolean }): string {
   if (isHtml(text, { isCut })) return HTML_TYPE
-  if (SVG.test(startOf(text).root)) return 'image/svg+xml'
+  if (SVG_START.test(findFirstTag(text).root)) return 'image/svg+xml'
   if (/^\s*(?:\{\s*(?:"|\}|$)|\[\s*(?:[[{"\]\d-]|true|false|null|$))/.test(text)) {
     return /"asset"\s*:\s*\{[^}]*"version"/.test(text.slice(0, JSON_BYTES)) ? 'model/gltf+json' : 'application/json'
   }
-  return text.length > 0 ? 'text/plain; charset=utf-8' : UNKNOWN
+  return text.length > 0 ? 'text/plain; charset=utf-8' : UNKNOWN_TYPE
 }
 
 /**

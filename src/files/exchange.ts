@@ -7,12 +7,12 @@ import { isPublicAddress } from './address.ts'
 import { tooLargeError } from './body.ts'
 import { FetchFailure } from './failure.ts'
 import { contentProblem } from './file-content.ts'
-import { checkedLookup, type Resolve, systemResolve } from './lookup.ts'
+import { createCheckedLookup, type Resolve, systemResolve } from './lookup.ts'
 import type { Pace } from './pace.ts'
-import { explainedError } from './reasons.ts'
+import { explainError } from './reasons.ts'
 import { checkTarget, type FileTarget } from './target.ts'
 
-const REDIRECTS = [301, 302, 303, 307, 308]
+const REDIRECT_STATUSES = [301, 302, 303, 307, 308]
 const MAX_URL_LENGTH = 8192
 /** The pause in milliseconds if a busy server doesn't specify a pause. */
 const DEFAULT_PAUSE_MS = 1000
@@ -62,7 +62,7 @@ export function createFileRequester(options: FetcherOptions): FileRequester {
   const { allowPrivate, isTrusted, userAgent, pace, timeoutMs = DEFAULT_FILE_TIMEOUT_MS, maxRedirects = 3 } = options
   const agentOf = (mayBePrivate: boolean) =>
     new Agent({
-      connect: { lookup: checkedLookup(options.lookup ?? systemResolve, mayBePrivate), timeout: timeoutMs },
+      connect: { lookup: createCheckedLookup(options.lookup ?? systemResolve, mayBePrivate), timeout: timeoutMs },
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
     })
@@ -80,13 +80,13 @@ export function createFileRequester(options: FetcherOptions): FileRequester {
 
   const enter = async ({ url }: FileTarget, timeLimit: TimeLimit) => {
     if (pace === undefined || (mayBePrivate(url) && isPrivateHost(url))) return
-    timeLimit.hold(await timeLimit.paused(() => pace.enter(url.origin, timeLimit.signal)))
+    timeLimit.setCleanup(await timeLimit.runUnlimited(() => pace.enter(url.origin, timeLimit.signal)))
   }
 
   /** If an origin responded with 429 or 503, pauses requests to it. */
   const pauseIfAsked = ({ url }: FileTarget, response: ResponseHead) => {
     if (response.statusCode !== 429 && response.statusCode !== 503) return
-    pace?.pause(url.origin, parseRetryAfter(headerOf(response, 'retry-after'), Date.now()) ?? DEFAULT_PAUSE_MS)
+    pace?.pause(url.origin, parseRetryAfter(readHeader(response, 'retry-after'), Date.now()) ?? DEFAULT_PAUSE_MS)
   }
 
   return {
@@ -95,25 +95,25 @@ export function createFileRequester(options: FetcherOptions): FileRequester {
       for (let target = first; ; ) {
         const current = target
         visited.add(withoutHash(current.url))
-        await timeLimit.during(current, () => enter(current, timeLimit))
-        const response = await timeLimit.during(current, () => ask(current, timeLimit.signal, headers, post))
+        await timeLimit.runLimited(current, () => enter(current, timeLimit))
+        const response = await timeLimit.runLimited(current, () => ask(current, timeLimit.signal, headers, post))
         pauseIfAsked(current, response)
-        if (!REDIRECTS.includes(response.statusCode)) return { target, response }
-        discard(response)
+        if (!REDIRECT_STATUSES.includes(response.statusCode)) return { target, response }
+        discardBody(response)
         // Release the slot at this origin before the next request. Requests that hold one slot while waiting for
         // another could deadlock.
-        timeLimit.letGo()
+        timeLimit.runCleanup()
         const location = response.headers.location
         if (typeof location !== 'string' || location.length > MAX_URL_LENGTH) {
-          throw new FetchFailure(`${current.label} redirects without a valid location`, { lasting: true })
+          throw new FetchFailure(`${current.label} redirects without a valid location`, { isLasting: true })
         }
         // Errors contain only the first URL, because users recognize it, and a list of all redirects would be long.
         target = checkTarget(location, mayBePrivate, { label: first.label, url: current.url })
         if (visited.has(withoutHash(target.url))) {
-          throw new FetchFailure(`${first.label} redirects in a loop`, { lasting: true })
+          throw new FetchFailure(`${first.label} redirects in a loop`, { isLasting: true })
         }
         if (visited.size > maxRedirects) {
-          throw new FetchFailure(`${first.label} redirects more than ${maxRedirects} times`, { lasting: true })
+          throw new FetchFailure(`${first.label} redirects more than ${maxRedirects} times`, { isLasting: true })
         }
       }
     },
@@ -124,12 +124,12 @@ export function createFileRequester(options: FetcherOptions): FileRequester {
 /** The time limit of a whole exchange. Also converts network errors to failures with a reason. */
 export interface TimeLimit {
   signal: AbortSignal
-  during<T>(target: FileTarget, work: () => Promise<T>): Promise<T>
+  runLimited<T>(target: FileTarget, work: () => Promise<T>): Promise<T>
   /** Runs work that doesn't count toward the time limit, such as a wait that the server didn't cause. */
-  paused<T>(work: () => Promise<T>): Promise<T>
+  runUnlimited<T>(work: () => Promise<T>): Promise<T>
   /** Registers a cleanup function that runs at the timeout, an abort, or the regular end. */
-  hold(release: () => void): void
-  letGo(): void
+  setCleanup(release: () => void): void
+  runCleanup(): void
   stop(): void
 }
 
@@ -152,7 +152,7 @@ export function startTimeLimit(timeoutMs: number, outer: AbortSignal | undefined
   run()
   return {
     signal,
-    async paused(work) {
+    async runUnlimited(work) {
       clearTimeout(timer)
       remainingMs -= performance.now() - since
       try {
@@ -161,11 +161,11 @@ export function startTimeLimit(timeoutMs: number, outer: AbortSignal | undefined
         run()
       }
     },
-    hold(next) {
+    setCleanup(next) {
       releaseHold = next
     },
-    letGo: release,
-    async during(target, work) {
+    runCleanup: release,
+    async runLimited(target, work) {
       try {
         return await work()
       } catch (error) {
@@ -173,9 +173,9 @@ export function startTimeLimit(timeoutMs: number, outer: AbortSignal | undefined
         if (outer?.aborted) throw outer.reason
         if (timeUp.signal.aborted) {
           const hint = 'The download will be retried. Use a faster server or a smaller file.'
-          throw new FetchFailure(`${target.label} took longer than ${timeoutMs / 1000} s`, { lasting: false, hint })
+          throw new FetchFailure(`${target.label} took longer than ${timeoutMs / 1000} s`, { isLasting: false, hint })
         }
-        throw explainedError(error, target.label)
+        throw explainError(error, target.label)
       }
     },
     stop() {
@@ -196,22 +196,22 @@ type ResponseHead = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>
 export function checkResponse(response: ResponseHead, label: string, { maxBytes, allowHtml }: ResponseRules): void {
   const { statusCode } = response
   if (statusCode === 204 || statusCode === 205) {
-    throw new FetchFailure(`${label} returned ${statusCode} without a file`, { lasting: true })
+    throw new FetchFailure(`${label} returned ${statusCode} without a file`, { isLasting: true })
   }
   if (statusCode !== 200 && statusCode !== 203) {
     const status = [statusCode, STATUS_CODES[statusCode]].join(' ').trim()
-    const retryAfterMs = parseRetryAfter(headerOf(response, 'retry-after'), Date.now())
-    throw new FetchFailure(`${label} returned ${status}`, { lasting: !isTemporaryStatus(statusCode), retryAfterMs })
+    const retryAfterMs = parseRetryAfter(readHeader(response, 'retry-after'), Date.now())
+    throw new FetchFailure(`${label} returned ${status}`, { isLasting: !isTemporaryStatus(statusCode), retryAfterMs })
   }
-  if (!allowHtml && /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(headerOf(response, 'content-type') ?? '')) {
+  if (!allowHtml && /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(readHeader(response, 'content-type') ?? '')) {
     throw htmlPageError(label)
   }
-  if (Number(headerOf(response, 'content-length') ?? 0) > maxBytes) throw tooLargeError(label, maxBytes)
+  if (Number(readHeader(response, 'content-length') ?? 0) > maxBytes) throw tooLargeError(label, maxBytes)
 }
 
 function htmlPageError(label: string): FetchFailure {
   return new FetchFailure(`${label} returned an HTML page, not a file`, {
-    lasting: true,
+    isLasting: true,
     hint: 'Use the URL of the file itself, not of a page that shows it.',
   })
 }
@@ -220,7 +220,7 @@ function htmlPageError(label: string): FetchFailure {
 export function checkHead(head: Uint8Array, label: string, rules: Pick<ResponseRules, 'allowHtml'>): void {
   const problem = contentProblem(head, rules)
   if (problem === 'an HTML page') throw htmlPageError(label)
-  if (problem !== null) throw new FetchFailure(`${label} returned ${problem}`, { lasting: true })
+  if (problem !== null) throw new FetchFailure(`${label} returned ${problem}`, { isLasting: true })
 }
 
 /**
@@ -232,7 +232,7 @@ function isPrivateHost({ hostname }: URL): boolean {
 }
 
 /** Returns the value of a header. If the header is repeated, returns the first value. */
-export function headerOf(response: Pick<ResponseHead, 'headers'>, name: string): string | undefined {
+export function readHeader(response: Pick<ResponseHead, 'headers'>, name: string): string | undefined {
   const value = response.headers[name]
   return Array.isArray(value) ? value[0] : value
 }
@@ -242,6 +242,6 @@ function withoutHash(url: URL): string {
 }
 
 /** Ends a transfer whose content isn't needed. Ignores errors of the transfer. */
-export function discard(response: Dispatcher.ResponseData | undefined): void {
+export function discardBody(response: Dispatcher.ResponseData | undefined): void {
   response?.body.on('error', () => undefined).destroy()
 }

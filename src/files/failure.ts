@@ -1,7 +1,7 @@
 import { GdnError } from '../core/errors.ts'
 
 interface FetchFailureOptions {
-  lasting: boolean
+  isLasting: boolean
   hint?: string | undefined
   cause?: unknown
   isPrivate?: boolean
@@ -14,20 +14,20 @@ interface FetchFailureOptions {
  */
 export class FetchFailure extends GdnError {
   /** Whether a retry can't succeed, so that the NFT fails with this error. False if a later attempt may succeed. */
-  readonly lasting: boolean
+  readonly isLasting: boolean
   /** Whether the URL has a private address, or a port other than 80 and 443. `allowPrivate` permits both. */
   readonly isPrivate: boolean
   /** The pause that the server requests, in milliseconds. */
   readonly retryAfterMs: number | null
 
   constructor(message: string, options: FetchFailureOptions) {
-    const { lasting, hint, cause, isPrivate = false, retryAfterMs = null } = options
-    super(lasting ? 'invalid_input' : 'unreachable', message, {
-      hint: hint ?? (lasting ? 'Use a URL that returns the file itself.' : 'The download will be retried.'),
+    const { isLasting, hint, cause, isPrivate = false, retryAfterMs = null } = options
+    super(isLasting ? 'invalid_input' : 'unreachable', message, {
+      hint: hint ?? (isLasting ? 'Use a URL that returns the file itself.' : 'The download will be retried.'),
       cause,
     })
     this.name = 'FetchFailure'
-    this.lasting = lasting
+    this.isLasting = isLasting
     this.isPrivate = isPrivate
     this.retryAfterMs = retryAfterMs
   }

@@ -7,9 +7,9 @@ import {
   createFileRequester,
   DEFAULT_FILE_TIMEOUT_MS,
   DEFAULT_MAX_BYTES,
-  discard,
+  discardBody,
   type FetcherOptions,
-  headerOf,
+  readHeader,
   startTimeLimit,
   type TimeLimit,
 } from './exchange.ts'
@@ -30,7 +30,7 @@ export interface Fetcher {
   /**
    * Fetches a file from an untrusted URL. Resolves when the first bytes have arrived and look like a valid file.
    *
-   * @throws FetchFailure (`lasting` or not) from this function and from `content`; the signal's reason once the signal
+   * @throws FetchFailure (`isLasting` or not) from this function and from `content`; the signal's reason once the signal
    *   is aborted.
    *
    * @example
@@ -39,7 +39,7 @@ export interface Fetcher {
    */
   fetchFile(url: string, signal?: AbortSignal): Promise<FetchedFile>
   /** Returns how many milliseconds to wait before fetching a URL, so that its origin isn't overloaded. */
-  wait(url: string): number
+  queueDelayMs(url: string): number
   /** Closes idle connections and aborts transfers. */
   close(): Promise<void>
 }
@@ -60,23 +60,23 @@ export function createFetcher(options: FetcherOptions): Fetcher {
         const { target } = followed
         checkResponse(response, target.label, { maxBytes, allowHtml })
         const { label } = target
-        const contentEncoding = headerOf(response, 'content-encoding') ?? ''
+        const contentEncoding = readHeader(response, 'content-encoding') ?? ''
         const decoded = decodeBody(response.body, { contentEncoding, label, maxBytes })
         const body = limitBody(decoded, maxBytes, target.label)[Symbol.asyncIterator]()
-        const head = await timeLimit.during(target, () => readHead(body))
+        const head = await timeLimit.runLimited(target, () => readHead(body))
         checkHead(head, label, { allowHtml })
         const content = restOfBody(head, body, target, timeLimit)
-        return { content, contentType: headerOf(response, 'content-type') ?? null }
+        return { content, contentType: readHeader(response, 'content-type') ?? null }
       } catch (error) {
         timeLimit.stop()
-        discard(response)
+        discardBody(response)
         throw error
       }
     },
 
-    wait(url) {
+    queueDelayMs(url) {
       const origin = parseUrl(url)?.origin
-      return origin === undefined ? 0 : (options.pace?.wait(origin) ?? 0)
+      return origin === undefined ? 0 : (options.pace?.delayMs(origin) ?? 0)
     },
     close: () => asker.close(),
   }
@@ -91,7 +91,7 @@ async function* restOfBody(
   try {
     yield head
     for (;;) {
-      const next = await timeLimit.during(target, () => body.next())
+      const next = await timeLimit.runLimited(target, () => body.next())
       if (next.done) return
       yield next.value
     }

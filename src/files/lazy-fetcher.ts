@@ -4,7 +4,7 @@ import type { Fetcher } from './fetcher.ts'
 /** A fetcher whose HTTP client is loaded when the first file is fetched, or earlier by `load`. */
 export interface LazyFetcher extends Fetcher {
   /**
-   * Loads the HTTP client. After that, `fetchFile` adds requests to an origin's queue immediately, and `wait` takes the
+   * Loads the HTTP client. After that, `fetchFile` adds requests to an origin's queue immediately, and `queueDelayMs` takes the
    * queue's length into account.
    */
   load(): Promise<Fetcher>
@@ -22,7 +22,7 @@ export function createLazyFetcher(options: FetcherOptions): LazyFetcher {
   return {
     load,
     fetchFile: async (url, signal) => (loaded ?? (await load())).fetchFile(url, signal),
-    wait: (url) => loaded?.wait(url) ?? 0,
+    queueDelayMs: (url) => loaded?.queueDelayMs(url) ?? 0,
     async close() {
       await (await loading)?.close()
     },

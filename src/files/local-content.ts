@@ -17,29 +17,29 @@ export interface LocalContent {
  * Maximum number of files whose hashes are cached. This is enough for most manifests, which use either a few files in
  * many rows, or each file in one row.
  */
-const MAX_CACHED = 10_000
+const MAX_CACHED_FILES = 10_000
 
 /**
  * Hashes local files as streams, and caches the hashes. Reads one file at a time, because hashing takes most of the
  * time and each open file adds a listener to the signal.
  */
 export class LocalContents {
-  readonly #known = new BoundedMap<Promise<LocalContent>>(MAX_CACHED)
+  readonly #known = new BoundedMap<Promise<LocalContent>>(MAX_CACHED_FILES)
   /** The path of the first file with each content, keyed by URL. */
-  readonly #paths = new BoundedMap<string>(MAX_CACHED)
+  readonly #paths = new BoundedMap<string>(MAX_CACHED_FILES)
   readonly #signal: AbortSignal | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
-  /** @param signal aborts reading, so that `of` throws the signal's reason */
+  /** @param signal aborts reading, so that `read` throws the signal's reason */
   constructor(signal?: AbortSignal) {
     this.#signal = signal
   }
 
   /** @throws GdnError `file_error` if the file can't be read */
-  async of(path: string): Promise<LocalContent> {
+  async read(path: string): Promise<LocalContent> {
     let reading = this.#known.get(path)
     if (reading === undefined) {
-      reading = this.#turn.then(() => readLocal(path, this.#signal))
+      reading = this.#turn.then(() => hashLocalFile(path, this.#signal))
       this.#turn = reading.catch(() => {})
       this.#known.set(path, reading)
     }
@@ -49,12 +49,12 @@ export class LocalContents {
   }
 
   /** Returns the path of a file that was read and has this URL; null if there is none. */
-  pathOf(url: string): string | null {
+  findPath(url: string): string | null {
     return this.#paths.get(url) ?? null
   }
 }
 
-async function readLocal(path: string, signal: AbortSignal | undefined): Promise<LocalContent> {
+async function hashLocalFile(path: string, signal: AbortSignal | undefined): Promise<LocalContent> {
   const hash = createHash('sha256')
   const content = async function* () {
     for await (const chunk of createReadStream(existingPath(path), { signal })) {
@@ -63,7 +63,7 @@ async function readLocal(path: string, signal: AbortSignal | undefined): Promise
     }
   }
   try {
-    const url = await ipfsUrlOf(content())
+    const url = await computeIpfsUrl(content())
     return { sha256: hash.digest('hex'), url }
   } catch (error) {
     signal?.throwIfAborted()
@@ -74,7 +74,7 @@ async function readLocal(path: string, signal: AbortSignal | undefined): Promise
 const discardingStore = { put: async <Cid>(cid: Cid): Promise<Cid> => cid }
 
 /** Returns the ipfs URL that a backend assigns to a file with this content. */
-export async function ipfsUrlOf(content: AsyncIterable<Uint8Array> | Uint8Array): Promise<string> {
+export async function computeIpfsUrl(content: AsyncIterable<Uint8Array> | Uint8Array): Promise<string> {
   const { importFile } = await import('ipfs-unixfs-importer')
   const { cid } = await importFile({ content }, discardingStore, importOptions())
   return `ipfs://${cid}`

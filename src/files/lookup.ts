@@ -30,7 +30,7 @@ export class PrivateAddressError extends Error {
  * checked address, so that no second query can return a different address. It rejects a host with any private address,
  * because timing determines which address a socket uses.
  */
-export function checkedLookup(resolve: Resolve, allowPrivate: boolean): LookupFunction {
+export function createCheckedLookup(resolve: Resolve, allowPrivate: boolean): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname).then(
       (addresses) => {

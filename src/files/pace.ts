@@ -36,18 +36,18 @@ export interface Pace {
    * new time. The delay isn't estimated from the duration of transfers, because after a slow start, such an estimate
    * leaves origins idle that have become fast.
    */
-  wait(origin: string): number
+  delayMs(origin: string): number
   /** Starts no further requests to an origin for this many milliseconds. */
   pause(origin: string, ms: number): void
 }
 
 interface Origin {
-  active: number
+  activeRequests: number
   /** Time when the next request may start. */
-  next: number
+  nextStartMs: number
   queue: (() => void)[]
-  /** The latest time that `wait` has assigned to a request. */
-  booked: number
+  /** The latest time that `delayMs` has assigned to a request. */
+  lastBookedMs: number
   timer: NodeJS.Timeout | undefined
 }
 
@@ -59,7 +59,7 @@ export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now =
     let origin = origins.get(name)
     if (origin === undefined) {
       if (origins.size >= MAX_IDLE_ORIGINS) forget()
-      origin = { active: 0, next: 0, queue: [], booked: 0, timer: undefined }
+      origin = { activeRequests: 0, nextStartMs: 0, queue: [], lastBookedMs: 0, timer: undefined }
       origins.set(name, origin)
     }
     return origin
@@ -73,25 +73,25 @@ export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now =
   const admit = (name: string, origin: Origin): void => {
     clearTimeout(origin.timer)
     origin.timer = undefined
-    while (origin.queue.length > 0 && origin.active < atOnce) {
-      const early = origin.next - now()
+    while (origin.queue.length > 0 && origin.activeRequests < atOnce) {
+      const early = origin.nextStartMs - now()
       if (early > 0) {
         origin.timer = setTimeout(() => admit(name, origin), early)
         return
       }
-      origin.active++
-      origin.next = now() + apartMs
+      origin.activeRequests++
+      origin.nextStartMs = now() + apartMs
       origin.queue.shift()?.()
     }
     if (isIdle(origin)) origins.delete(name)
   }
 
   /** Returns whether an origin can be removed, because it has no requests and no times in the future. */
-  const isIdle = ({ active, queue, next, booked }: Origin) =>
-    active === 0 && queue.length === 0 && Math.max(next, booked) <= now()
+  const isIdle = ({ activeRequests, queue, nextStartMs, lastBookedMs }: Origin) =>
+    activeRequests === 0 && queue.length === 0 && Math.max(nextStartMs, lastBookedMs) <= now()
 
   const leave = (name: string, origin: Origin): void => {
-    origin.active--
+    origin.activeRequests--
     admit(name, origin)
   }
 
@@ -120,18 +120,18 @@ export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now =
       }
     },
 
-    wait(name) {
+    delayMs(name) {
       const origin = origins.get(name)
       if (origin === undefined) return 0
-      const pause = Math.max(0, origin.next - now())
-      if (pause <= MAX_QUEUE_WAIT_MS && origin.active + origin.queue.length < atOnce + MAX_QUEUED) return 0
-      origin.booked = Math.max(origin.booked, now() + pause) + apartMs
-      return origin.booked - now()
+      const pause = Math.max(0, origin.nextStartMs - now())
+      if (pause <= MAX_QUEUE_WAIT_MS && origin.activeRequests + origin.queue.length < atOnce + MAX_QUEUED) return 0
+      origin.lastBookedMs = Math.max(origin.lastBookedMs, now() + pause) + apartMs
+      return origin.lastBookedMs - now()
     },
 
     pause(name, ms) {
       const origin = find(name)
-      origin.next = Math.max(origin.next, now() + Math.min(ms, MAX_PAUSE_MS))
+      origin.nextStartMs = Math.max(origin.nextStartMs, now() + Math.min(ms, MAX_PAUSE_MS))
       admit(name, origin)
     },
   }

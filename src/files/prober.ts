@@ -7,9 +7,9 @@ import {
   createFileRequester,
   DEFAULT_FILE_TIMEOUT_MS,
   DEFAULT_MAX_BYTES,
-  discard,
+  discardBody,
   type FetcherOptions,
-  headerOf,
+  readHeader,
   startTimeLimit,
   type TimeLimit,
 } from './exchange.ts'
@@ -21,7 +21,7 @@ export interface Prober {
   /**
    * Requests the first bytes of a file and applies all rules for fetching it.
    *
-   * @throws FetchFailure (`lasting` or not); the signal's reason once the signal is aborted
+   * @throws FetchFailure (`isLasting` or not); the signal's reason once the signal is aborted
    */
   probe(url: string, signal?: AbortSignal): Promise<void>
   close(): Promise<void>
@@ -42,14 +42,14 @@ export function createProber(options: FetcherOptions): Prober {
       const isPart = response.statusCode === 206
       const { 'content-length': _ofThePart, ...headers } = response.headers
       checkResponse(isPart ? { statusCode: 200, headers } : response, label, { maxBytes, allowHtml })
-      if (isPart && wholeSize(response) > maxBytes) throw tooLargeError(label, maxBytes)
-      const contentEncoding = headerOf(response, 'content-encoding') ?? ''
+      if (isPart && parseTotalSize(response) > maxBytes) throw tooLargeError(label, maxBytes)
+      const contentEncoding = readHeader(response, 'content-encoding') ?? ''
       const decoded = decodeBody(response.body, { contentEncoding, label, maxBytes })
       const body = limitBody(decoded, maxBytes, label)[Symbol.asyncIterator]()
-      const head = await timeLimit.during(target, () => readHead(body))
+      const head = await timeLimit.runLimited(target, () => readHead(body))
       checkHead(head, label, { allowHtml })
     } finally {
-      discard(response)
+      discardBody(response)
     }
   }
 
@@ -60,7 +60,7 @@ export function createProber(options: FetcherOptions): Prober {
       try {
         const part = await asker.follow(first, timeLimit, { range: `bytes=0-${SNIFF_BYTES - 1}` })
         if (!isUnusablePart(part.response)) return await look(part, timeLimit)
-        discard(part.response)
+        discardBody(part.response)
         await look(await asker.follow(first, timeLimit), timeLimit)
       } finally {
         timeLimit.stop()
@@ -76,10 +76,10 @@ export function createProber(options: FetcherOptions): Prober {
  */
 function isUnusablePart(response: Dispatcher.ResponseData): boolean {
   const { statusCode } = response
-  return statusCode === 416 || (statusCode === 206 && headerOf(response, 'content-encoding') !== undefined)
+  return statusCode === 416 || (statusCode === 206 && readHeader(response, 'content-encoding') !== undefined)
 }
 
 /** Returns the total size in a `Content-Range` header such as `bytes 0-1023/4711`, or 0 if the size is missing. */
-function wholeSize(response: Dispatcher.ResponseData): number {
-  return Number(/\/(\d+)$/.exec(headerOf(response, 'content-range') ?? '')?.[1] ?? 0)
+function parseTotalSize(response: Dispatcher.ResponseData): number {
+  return Number(/\/(\d+)$/.exec(readHeader(response, 'content-range') ?? '')?.[1] ?? 0)
 }

@@ -2,27 +2,27 @@ import { FetchFailure } from './failure.ts'
 import { PrivateAddressError } from './lookup.ts'
 import { privateAddressError } from './target.ts'
 
-interface Reason {
-  says: string
-  lasting: boolean
+interface FailureReason {
+  message: string
+  isLasting: boolean
   hint?: string
 }
 
-const temporaryReason = (says: string): Reason => ({ says, lasting: false })
+const temporaryReason = (message: string): FailureReason => ({ message, isLasting: false })
 
-const UNKNOWN_HOST: Reason = {
-  says: 'has an unknown host',
-  lasting: false,
+const UNKNOWN_HOST: FailureReason = {
+  message: 'has an unknown host',
+  isLasting: false,
   hint: 'Check the spelling of the host. The download will be retried, because new names take time to propagate.',
 }
-const BAD_CERTIFICATE: Reason = {
-  says: 'has a certificate that is not trusted',
-  lasting: true,
+const BAD_CERTIFICATE: FailureReason = {
+  message: 'has a certificate that is not trusted',
+  isLasting: true,
   hint: 'Use a server whose certificate is valid for this host.',
 }
-const BROKEN_COMPRESSION: Reason = { says: 'returned invalid compressed data', lasting: true }
+const BROKEN_COMPRESSION: FailureReason = { message: 'returned invalid compressed data', isLasting: true }
 
-const BY_CODE: Record<string, Reason> = {
+const REASON_BY_CODE: Record<string, FailureReason> = {
   ENOTFOUND: UNKNOWN_HOST,
   ENODATA: UNKNOWN_HOST,
   EAI_AGAIN: temporaryReason("has a host that can't be resolved at the moment"),
@@ -38,7 +38,7 @@ const BY_CODE: Record<string, Reason> = {
   UND_ERR_CONNECT_TIMEOUT: temporaryReason('took too long to connect'),
   UND_ERR_HEADERS_TIMEOUT: temporaryReason('took too long to respond'),
   UND_ERR_BODY_TIMEOUT: temporaryReason('stopped sending'),
-  UND_ERR_HEADERS_OVERFLOW: { says: 'returned headers that are too long', lasting: true },
+  UND_ERR_HEADERS_OVERFLOW: { message: 'returned headers that are too long', isLasting: true },
   // If a compressed stream ends early, the transfer was interrupted. Other zlib errors mean that the bytes are invalid.
   Z_BUF_ERROR: temporaryReason('closed the connection early'),
   Z_DATA_ERROR: BROKEN_COMPRESSION,
@@ -54,24 +54,24 @@ const BY_CODE: Record<string, Reason> = {
 }
 
 /** Converts a network error to a failure whose message contains the reason. Treats unknown errors as temporary. */
-export function explainedError(error: unknown, label: string): FetchFailure {
+export function explainError(error: unknown, label: string): FetchFailure {
   for (const cause of causes(error)) {
     if (cause instanceof PrivateAddressError) return privateAddressError(label, cause.address)
     const code = 'code' in cause ? String(cause.code) : ''
-    const reason = Object.hasOwn(BY_CODE, code) ? BY_CODE[code] : undefined
+    const reason = Object.hasOwn(REASON_BY_CODE, code) ? REASON_BY_CODE[code] : undefined
     if (reason !== undefined) {
-      const { says, lasting, hint } = reason
-      return new FetchFailure(`${label} ${says}`, { lasting, cause: error, hint })
+      const { message, isLasting, hint } = reason
+      return new FetchFailure(`${label} ${message}`, { isLasting, cause: error, hint })
     }
     if (cause.name === 'HTTPParserError') {
-      return new FetchFailure(`${label} returned an invalid HTTP response`, { lasting: true, cause: error })
+      return new FetchFailure(`${label} returned an invalid HTTP response`, { isLasting: true, cause: error })
     }
     // Brotli has a separate error code for each kind of invalid data. The prefix depends on the Node.js version.
     if (code.startsWith('ERR_BROTLI') || code.startsWith('ERR__ERROR')) {
-      return new FetchFailure(`${label} ${BROKEN_COMPRESSION.says}`, { lasting: true, cause: error })
+      return new FetchFailure(`${label} ${BROKEN_COMPRESSION.message}`, { isLasting: true, cause: error })
     }
   }
-  return new FetchFailure(`${label} could not be fetched`, { lasting: false, cause: error })
+  return new FetchFailure(`${label} could not be fetched`, { isLasting: false, cause: error })
 }
 
 /** Yields an error, its causes, and the errors of connection attempts to several addresses, outermost first. */

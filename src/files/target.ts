@@ -9,7 +9,7 @@ export interface FileTarget {
   label: string
 }
 
-const MAX_LABEL = 200
+const MAX_LABEL_LENGTH = 200
 
 /**
  * Checks whether a URL may be requested, before its host is resolved or connected to. `allowPrivate` permits private
@@ -22,12 +22,12 @@ export function checkTarget(
   allowPrivate: boolean | ((url: URL) => boolean),
   from?: FileTarget,
 ): FileTarget {
-  const url = parse(text, from)
-  const label = labelOf(url, from)
-  const targetError = (why: string, hint: string) => new FetchFailure(`${label} ${why}`, { lasting: true, hint })
+  const url = parseTarget(text, from)
+  const label = formatLabel(url, from)
+  const targetError = (why: string, hint: string) => new FetchFailure(`${label} ${why}`, { isLasting: true, hint })
 
   const privateTargetError = (why: string, hint: string) =>
-    new FetchFailure(`${label} ${why}`, { lasting: true, hint, isPrivate: true })
+    new FetchFailure(`${label} ${why}`, { isLasting: true, hint, isPrivate: true })
 
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw targetError('is neither http nor https', 'Use an http, https or ipfs URL.')
@@ -61,37 +61,37 @@ export function checkTarget(
 export function privateAddressError(label: string, address: string): FetchFailure {
   if (isCloudMetadata(address)) {
     const message = `${label} resolves to a cloud metadata address (${address})`
-    return new FetchFailure(message, { lasting: true, hint: 'Use a URL on the public internet.' })
+    return new FetchFailure(message, { isLasting: true, hint: 'Use a URL on the public internet.' })
   }
   return new FetchFailure(`${label} resolves to a private address (${address})`, {
-    lasting: true,
+    isLasting: true,
     isPrivate: true,
     hint: 'Use a URL on the public internet. For development, start the backend with --allow-private-files.',
   })
 }
 
-function parse(text: string | URL, from: FileTarget | undefined): URL {
+function parseTarget(text: string | URL, from: FileTarget | undefined): URL {
   try {
     return new URL(text, from?.url)
   } catch (cause) {
     const subject =
       from === undefined
-        ? JSON.stringify(shorten(String(text), MAX_LABEL))
+        ? JSON.stringify(shorten(String(text), MAX_LABEL_LENGTH))
         : `${from.label} redirects to a location that`
     throw new FetchFailure(`${subject} is not a URL`, {
-      lasting: true,
+      isLasting: true,
       hint: 'Use a complete http or https URL.',
       cause,
     })
   }
 }
 
-function labelOf(url: URL, from: FileTarget | undefined): string {
+function formatLabel(url: URL, from: FileTarget | undefined): string {
   const shownUrl = new URL(url)
   shownUrl.username = ''
   shownUrl.password = ''
   shownUrl.hash = ''
   return from === undefined
-    ? shorten(shownUrl.href, MAX_LABEL)
-    : `${from.label} redirects to ${shorten(shownUrl.href, MAX_LABEL)}, which`
+    ? shorten(shownUrl.href, MAX_LABEL_LENGTH)
+    : `${from.label} redirects to ${shorten(shownUrl.href, MAX_LABEL_LENGTH)}, which`
 }

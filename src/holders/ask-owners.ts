@@ -2,13 +2,13 @@ import type { Blockchain } from '../api/blockchains.ts'
 import type { ApiClient, ResponseOf } from '../client/api-client.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
-import { type Block, blockAt } from '../verify/block-at.ts'
-import { NOT_CHECKED } from './check.ts'
-import { compareWithContract, type Reading, type ReadOptions } from './read-holders.ts'
+import { type Block, readBlockAt } from '../verify/block-at.ts'
+import { NOT_CHECKED_NOTE } from './check.ts'
+import { compareWithContract, type ReadHoldersOptions, type Reading } from './read-holders.ts'
 import type { Change } from './transfers.ts'
 
 export interface OwnersOptions
-  extends Pick<ReadOptions, 'reader' | 'store' | 'contract' | 'sleep' | 'signal' | 'update'> {
+  extends Pick<ReadHoldersOptions, 'reader' | 'store' | 'contract' | 'sleep' | 'signal' | 'update'> {
   client: Pick<ApiClient, 'call'>
   blockchain: Blockchain
   /** The newest block of a chain without reorgs. Each restart replaces the block with the newest one. */
@@ -18,7 +18,7 @@ export interface OwnersOptions
 }
 
 /** Number of restarts after which gdn reads the owners from logs instead. */
-const RESTARTS = 3
+const MAX_RESTARTS = 3
 const BACKOFF = { firstMs: 200, maxMs: 1000 }
 
 /**
@@ -28,17 +28,17 @@ const BACKOFF = { firstMs: 200, maxMs: 1000 }
  *
  * @throws GdnError `verify_failed` if the contract differs; the errors of `call`
  */
-export async function askOwners(options: OwnersOptions): Promise<Reading | null> {
+export async function requestOwners(options: OwnersOptions): Promise<Reading | null> {
   const { reader, block, sleep, signal } = options
   for (let restart = 0; ; restart++) {
     if (await readPages(options)) {
-      const checked = await compareWithContract(options, 'erc721', [])
+      const checkNote = await compareWithContract(options, 'erc721', [])
       // An embedded chain stores only the state of its newest block, so the check isn't possible after a new block.
-      if (checked !== NOT_CHECKED) return { standard: 'erc721', checked }
+      if (checkNote !== NOT_CHECKED_NOTE) return { standard: 'erc721', checkNote }
     }
-    if (restart === RESTARTS) return null
+    if (restart === MAX_RESTARTS) return null
     await sleep(backoffMs(restart + 1, BACKOFF), signal)
-    Object.assign(block, await blockAt(reader, 'latest'))
+    Object.assign(block, await readBlockAt(reader, 'latest'))
   }
 }
 
@@ -53,8 +53,8 @@ async function readPages(options: OwnersOptions): Promise<boolean> {
   for (let after: string | null | undefined; after !== null; ) {
     const request = { contract_address: contract, blockchain, after, limit: pageSize }
     const page: ResponseOf<'getnftowners'> = await client.call('getnftowners', request, { signal })
-    if (!isAt(page, block)) return false
-    const changes = page.nfts.flatMap(changesOf)
+    if (!isPageAtBlock(page, block)) return false
+    const changes = page.nfts.flatMap(toChanges)
     events += changes.length
     store.apply(changes, { ...state, doubts: [], events, upgrades: 0 })
     update(`Reading owners: ${events}`)
@@ -64,12 +64,12 @@ async function readPages(options: OwnersOptions): Promise<boolean> {
 }
 
 /** Returns whether a page reflects all transfers up to the block, and no later transfer of its NFTs. */
-function isAt(page: ResponseOf<'getnftowners'>, { number, hash }: Block): boolean {
+function isPageAtBlock(page: ResponseOf<'getnftowners'>, { number, hash }: Block): boolean {
   if (page.block === null || page.block.number < number || page.nfts.some((nft) => nft.block > number)) return false
   return page.block.number > number || page.block.hash.toLowerCase() === hash
 }
 
-function changesOf({ token_id, owner }: ResponseOf<'getnftowners'>['nfts'][number]): Change[] {
+function toChanges({ token_id, owner }: ResponseOf<'getnftowners'>['nfts'][number]): Change[] {
   if (owner === null) return []
   if (/^[0-9]{1,78}$/.test(token_id) && /^0x[0-9a-f]{40}$/i.test(owner))
     return [{ kind: 'token', token: BigInt(token_id), to: owner.slice(2).toLowerCase() }]

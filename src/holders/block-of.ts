@@ -1,6 +1,6 @@
 import { backoffMs } from '../core/backoff.ts'
 import { flagError, GdnError } from '../core/errors.ts'
-import { type Block, blockAt } from '../verify/block-at.ts'
+import { type Block, readBlockAt } from '../verify/block-at.ts'
 import type { ChainReader } from '../verify/chain-reader.ts'
 
 /**
@@ -12,21 +12,21 @@ export type WantedBlock = { number: number } | { at: number } | null
 type Node = Pick<ChainReader, 'request' | 'origin'>
 
 /** Number of attempts to find a block that the node had before. All attempts take about seven seconds. */
-const KNOWN_ATTEMPTS = 4
+const MAX_KNOWN_BLOCK_ATTEMPTS = 4
 
 /**
  * Returns a block that the node had before, or null if the block no longer exists. Retries while the block is missing,
  * because one of several nodes behind a URL may lag.
  */
-export async function knownBlock(
+export async function readKnownBlock(
   node: Node,
   number: number,
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>,
   signal?: AbortSignal,
 ): Promise<Block | null> {
   for (let attempt = 1; ; attempt++) {
-    const block = await blockAt(node, number)
-    if (block !== null || attempt === KNOWN_ATTEMPTS) return block
+    const block = await readBlockAt(node, number)
+    if (block !== null || attempt === MAX_KNOWN_BLOCK_ATTEMPTS) return block
     await sleep(backoffMs(attempt), signal)
   }
 }
@@ -37,13 +37,13 @@ export async function knownBlock(
  *
  * @throws GdnError `usage` if the wanted block doesn't exist yet
  */
-export async function blockFor(
+export async function resolveBlock(
   node: Node,
   wantedBlock: WantedBlock,
   isDevelopment: boolean,
   now: number,
 ): Promise<Block> {
-  const newest = await blockAt(node, isDevelopment ? 'latest' : 'finalized')
+  const newest = await readBlockAt(node, isDevelopment ? 'latest' : 'finalized')
   if (wantedBlock !== null && 'number' in wantedBlock) return await readBlock(node, wantedBlock.number, newest)
   if (newest === null) {
     throw new GdnError('refused', `${node.origin} returned no final block`, {
@@ -60,11 +60,11 @@ export async function blockFor(
       'Use an earlier time, or try again later.',
     )
   }
-  return await lastUntil(node, wantedBlock.at, newest)
+  return await findLastBlockUntil(node, wantedBlock.at, newest)
 }
 
 async function readBlock(node: Node, number: number, newest: Block | null): Promise<Block> {
-  const block = await blockAt(node, number)
+  const block = await readBlockAt(node, number)
   if (block?.number === number) return block
   const is =
     newest === null
@@ -77,13 +77,13 @@ async function readBlock(node: Node, number: number, newest: Block | null): Prom
 }
 
 /** Finds the last block that isn't later than a time. */
-async function lastUntil(node: Node, at: number, newest: Block): Promise<Block> {
+async function findLastBlockUntil(node: Node, at: number, newest: Block): Promise<Block> {
   if (newest.time <= at) return newest
   let lastBlock: Block | null = null
   let [low, high] = [0, newest.number - 1]
   while (low <= high) {
     const middle = Math.floor((low + high) / 2)
-    const block = await blockAt(node, middle)
+    const block = await readBlockAt(node, middle)
     if (block === null) {
       throw new GdnError('refused', `${node.origin} does not have block ${middle}`, {
         hint: `Use the URL of an archive node that has block ${middle}.`,

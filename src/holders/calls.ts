@@ -15,4 +15,5 @@ export const CALLS = {
 }
 
 /** Decodes the number that a call returned. Returns null if the data isn't exactly one word. */
-export const numberReturned = (data: string): bigint | null => (/^0x[0-9a-f]{64}$/i.test(data) ? BigInt(data) : null)
+export const decodeReturnedNumber = (data: string): bigint | null =>
+  /^0x[0-9a-f]{64}$/i.test(data) ? BigInt(data) : null

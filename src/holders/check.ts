@@ -3,7 +3,7 @@ import { chunksOf } from '../core/chunks-of.ts'
 import { GdnError } from '../core/errors.ts'
 import { sha256Hex } from '../core/sha256-hex.ts'
 import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
-import { CALLS, numberReturned } from './calls.ts'
+import { CALLS, decodeReturnedNumber } from './calls.ts'
 import { hasCode } from './first-block.ts'
 import type { Holder } from './holder-table.ts'
 import { numberKey, parseNumberKey } from './number-key.ts'
@@ -27,19 +27,19 @@ export interface CheckOptions {
 }
 
 /** The result of a check that isn't possible with the node. */
-export const NOT_CHECKED = 'the balances were not checked, because the node does not have the state of the block'
+export const NOT_CHECKED_NOTE = 'the balances were not checked, because the node does not have the state of the block'
 
-const SAMPLE = 100
+const SAMPLE_SIZE = 100
 const CALLS_AT_ONCE = 100
 
 /** A call and the number that it must return. */
-interface Expected {
+interface ExpectedResult {
   data: string
   value: bigint
   /** The subject of the comparison in error messages, such as `holder 0x…` or `token 5`. */
-  what: string
+  subject: string
   /** Formats the returned number. */
-  show?: (value: bigint) => string
+  format?: (value: bigint) => string
 }
 
 /**
@@ -56,9 +56,9 @@ export async function checkHolders(options: CheckOptions): Promise<string> {
   const samples = isWhole ? allBalances(options) : [[...sampledBalances(options), ...sampledTokens(options)]]
   let compared = 0
   for await (const expected of samples) {
-    if (!(await compare(options, expected))) {
+    if (!(await compareResults(options, expected))) {
       if (isWhole) throw unprovenError(options, 'the node does not have the state of the block')
-      return NOT_CHECKED
+      return NOT_CHECKED_NOTE
     }
     compared += expected.length
     update(`Checking balances: ${compared}`)
@@ -76,31 +76,37 @@ export async function checkHolders(options: CheckOptions): Promise<string> {
 async function checkSupply({ reader, contract, standard, block, total, doubts }: CheckOptions): Promise<boolean> {
   if (standard === 'erc1155') return false
   const [result] = await reader.call([{ to: contract, data: CALLS.totalSupply() }], block)
-  const supply = result?.kind === 'value' ? numberReturned(result.data) : null
+  const supply = result?.kind === 'value' ? decodeReturnedNumber(result.data) : null
   if (supply === null) return false
   if (supply === total) return true
   throw differsError(`the events add up to ${total}, but totalSupply of ${contract} is ${supply}`, doubts)
 }
 
 /** Compares the results of calls. Returns false if the node doesn't have the state of the block. */
-async function compare({ reader, contract, block, doubts }: CheckOptions, all: readonly Expected[]): Promise<boolean> {
+async function compareResults(
+  { reader, contract, block, doubts }: CheckOptions,
+  all: readonly ExpectedResult[],
+): Promise<boolean> {
   for (const chunk of chunksOf(all, CALLS_AT_ONCE)) {
     const results = await reader.call(
       chunk.map(({ data }) => ({ to: contract, data })),
       block,
     )
-    for (const [at, { what, value, show = String }] of chunk.entries()) {
+    for (const [at, { subject, value, format = String }] of chunk.entries()) {
       const result: CallResult = results[at] ?? { kind: 'failed', message: 'no response' }
       if (result.kind === 'failed') {
         // Without the state, the node doesn't have the code either. If the node has the code, the call failed for
         // another reason, such as too little gas.
         if ((await hasCode(reader, contract, Number(block))) === null) return false
-        throw new GdnError('bad_answer', `${reader.origin} can't call the contract to check ${what}: ${result.message}`)
+        throw new GdnError(
+          'bad_answer',
+          `${reader.origin} can't call the contract to check ${subject}: ${result.message}`,
+        )
       }
-      const actual = result.kind === 'value' ? numberReturned(result.data) : null
+      const actual = result.kind === 'value' ? decodeReturnedNumber(result.data) : null
       if (actual === value) continue
-      const has = actual === null ? 'the contract rejects the call' : `${show(actual)} in the contract`
-      throw differsError(`${what}: ${show(value)} according to the events, but ${has}`, doubts)
+      const has = actual === null ? 'the contract rejects the call' : `${format(actual)} in the contract`
+      throw differsError(`${subject}: ${format(value)} according to the events, but ${has}`, doubts)
     }
   }
   return true
@@ -121,10 +127,10 @@ const unprovenError = ({ doubts }: CheckOptions, why: string) =>
 
 const holderText = (owner: string) => `holder ${checksumAddress(`0x${owner}`)}`
 
-const balanceOf = ({ owner, count }: Holder): Expected => ({
+const expectBalance = ({ owner, count }: Holder): ExpectedResult => ({
   data: CALLS.balanceOf(owner),
   value: count,
-  what: holderText(owner),
+  subject: holderText(owner),
 })
 
 interface BalanceRow {
@@ -133,15 +139,15 @@ interface BalanceRow {
   amount: string
 }
 
-const tokenBalance = ({ owner, token, amount }: BalanceRow): Expected => ({
+const expectTokenBalance = ({ owner, token, amount }: BalanceRow): ExpectedResult => ({
   data: CALLS.balanceOfToken(owner, parseNumberKey(token)),
   value: BigInt(amount),
-  what: `${holderText(owner)}, token ${parseNumberKey(token)}`,
+  subject: `${holderText(owner)}, token ${parseNumberKey(token)}`,
 })
 
 /** Yields all balances, 100 at a time. */
-function* allBalances({ store, standard }: CheckOptions): Generator<Expected[]> {
-  let chunk: Expected[] = []
+function* allBalances({ store, standard }: CheckOptions): Generator<ExpectedResult[]> {
+  let chunk: ExpectedResult[] = []
   for (const row of expectedBalances()) {
     chunk.push(row)
     if (chunk.length < CALLS_AT_ONCE) continue
@@ -150,13 +156,13 @@ function* allBalances({ store, standard }: CheckOptions): Generator<Expected[]> 
   }
   yield chunk
 
-  function* expectedBalances(): Generator<Expected> {
+  function* expectedBalances(): Generator<ExpectedResult> {
     if (standard === 'erc1155') {
-      for (const row of store.iterate<BalanceRow>('SELECT * FROM balances')) yield tokenBalance(row)
+      for (const row of store.iterate<BalanceRow>('SELECT * FROM balances')) yield expectTokenBalance(row)
       return
     }
     for (const { owner, count } of store.iterate<{ owner: string; count: string }>('SELECT * FROM holders')) {
-      yield balanceOf({ owner, count: parseNumberKey(count) })
+      yield expectBalance({ owner, count: parseNumberKey(count) })
     }
   }
 }
@@ -168,33 +174,33 @@ const draw = (seed: string, at: number) => sha256Hex(`${seed}:${at}`)
  * Returns the rows that follow random addresses. Returns all rows if there are few, because an address that closely
  * follows another one is seldom drawn.
  */
-function sampledBalances(options: CheckOptions): Expected[] {
+function sampledBalances(options: CheckOptions): ExpectedResult[] {
   const { store, standard, seed } = options
   const table = standard === 'erc1155' ? 'balances' : 'holders'
-  const few = store.all(`SELECT 1 AS n FROM ${table} LIMIT ${SAMPLE + 1}`).length <= SAMPLE
+  const few = store.all(`SELECT 1 AS n FROM ${table} LIMIT ${SAMPLE_SIZE + 1}`).length <= SAMPLE_SIZE
   if (few) return [...allBalances(options)].flat()
-  const sample = new Map<string, Expected>()
-  for (let at = 0; at < SAMPLE; at++) {
+  const sample = new Map<string, ExpectedResult>()
+  for (let at = 0; at < SAMPLE_SIZE; at++) {
     const from = draw(seed, at).slice(0, 40)
     if (standard === 'erc1155') {
       const [row] = store.all<BalanceRow>('SELECT * FROM balances WHERE owner >= ? ORDER BY owner, token LIMIT 1', from)
-      if (row !== undefined) sample.set(row.owner + row.token, tokenBalance(row))
+      if (row !== undefined) sample.set(row.owner + row.token, expectTokenBalance(row))
       continue
     }
     const [row] = store.all<{ owner: string; count: string }>(
       'SELECT owner, count FROM holders WHERE owner >= ? ORDER BY owner LIMIT 1',
       from,
     )
-    if (row !== undefined) sample.set(row.owner, balanceOf({ owner: row.owner, count: parseNumberKey(row.count) }))
+    if (row !== undefined) sample.set(row.owner, expectBalance({ owner: row.owner, count: parseNumberKey(row.count) }))
   }
   return [...sample.values()]
 }
 
 /** Returns the tokens that follow random IDs, and random tokens in ERC-2309 ranges. */
-function sampledTokens({ store, standard, seed }: CheckOptions): Expected[] {
+function sampledTokens({ store, standard, seed }: CheckOptions): ExpectedResult[] {
   if (standard !== 'erc721') return []
-  const sample = new Map<string, Expected>()
-  const add = (key: string, owner: string) => sample.set(key, ownerOf(parseNumberKey(key), owner))
+  const sample = new Map<string, ExpectedResult>()
+  const add = (key: string, owner: string) => sample.set(key, expectOwner(parseNumberKey(key), owner))
   for (const [table, column] of [
     ['tokens', 'token'],
     ['ranges', 'first'],
@@ -203,7 +209,7 @@ function sampledTokens({ store, standard, seed }: CheckOptions): Expected[] {
       `SELECT MIN(${column}) AS low, MAX(${column}) AS high FROM ${table}`,
     )
     if (typeof ends?.low !== 'string' || typeof ends.high !== 'string') continue
-    for (let at = 0; at < SAMPLE / 2; at++) {
+    for (let at = 0; at < SAMPLE_SIZE / 2; at++) {
       const random = BigInt(`0x${draw(seed, at)}`)
       const key = numberKey(scaleRandom(random, parseNumberKey(ends.low), parseNumberKey(ends.high)))
       if (table === 'tokens') {
@@ -228,9 +234,9 @@ function sampledTokens({ store, standard, seed }: CheckOptions): Expected[] {
 
 const scaleRandom = (random: bigint, low: bigint, high: bigint): bigint => low + (random % (high - low + 1n))
 
-const ownerOf = (token: bigint, owner: string): Expected => ({
+const expectOwner = (token: bigint, owner: string): ExpectedResult => ({
   data: CALLS.ownerOf(token),
   value: BigInt(`0x${owner}`),
-  what: `token ${token}`,
-  show: (value) => `owner ${checksumAddress(`0x${value.toString(16).padStart(40, '0')}`)}`,
+  subject: `token ${token}`,
+  format: (value) => `owner ${checksumAddress(`0x${value.toString(16).padStart(40, '0')}`)}`,
 })

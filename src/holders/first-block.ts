@@ -16,7 +16,7 @@ export async function hasCode(node: Node, contract: string, block: number | 'lat
  * Returns the block in which a contract was deployed, or 0 if the node doesn't have old states. `last` is a block in
  * which the contract has code.
  */
-export async function deploymentBlock(node: Node, contract: string, last: number): Promise<number> {
+export async function findDeploymentBlock(node: Node, contract: string, last: number): Promise<number> {
   let [low, high] = [0, last]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)

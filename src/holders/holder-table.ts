@@ -17,7 +17,7 @@ export interface HeldTokens {
 }
 
 /** A balance below zero. No contract has such a balance, so some earlier transfers emitted no events. */
-export interface Negative {
+export interface NegativeBalance {
   owner: string
   token: bigint | null
 }
@@ -26,9 +26,12 @@ export interface Negative {
  * Fills the table of holders from the stored data, for all tokens or for one token. Returns the sum, and a balance
  * below zero if there is one.
  */
-export function countHolders(store: ReadingStore, token: bigint | null): { total: bigint; negative: Negative | null } {
+export function countHolders(
+  store: ReadingStore,
+  token: bigint | null,
+): { total: bigint; negative: NegativeBalance | null } {
   let total = 0n
-  let negative: Negative | null = null
+  let negative: NegativeBalance | null = null
   store.transaction(() => {
     store.run('DELETE FROM holders')
     const insert = (owner: string, count: bigint) => {
@@ -49,8 +52,8 @@ export function countHolders(store: ReadingStore, token: bigint | null): { total
       insert(owner, BigInt(count))
     for (const { first, last, owner } of store.all<RangeRow>('SELECT * FROM ranges')) {
       if (key === null)
-        add(owner, parseNumberKey(last) - parseNumberKey(first) + 1n - BigInt(explicitIn(store, first, last)))
-      else if (first <= key && key <= last && explicitIn(store, key, key) === 0) add(owner, 1n)
+        add(owner, parseNumberKey(last) - parseNumberKey(first) + 1n - BigInt(countExplicitTokens(store, first, last)))
+      else if (first <= key && key <= last && countExplicitTokens(store, key, key) === 0) add(owner, 1n)
     }
     const balances = `SELECT owner, token, amount FROM balances WHERE TRUE ${where} ORDER BY owner`
     let holder = { owner: '', count: 0n }
@@ -75,7 +78,7 @@ interface RangeRow {
 }
 
 /** Returns the number of tokens in a range whose owners are stored individually. */
-function explicitIn(store: ReadingStore, first: string, last: string): number {
+function countExplicitTokens(store: ReadingStore, first: string, last: string): number {
   const [row] = store.all<{ n: number }>('SELECT COUNT(*) AS n FROM tokens WHERE token BETWEEN ? AND ?', first, last)
   return Number(row?.n)
 }
@@ -103,11 +106,11 @@ export function filterHolders(store: ReadingStore, { min, excluded, sample }: Ho
 }
 
 /** Returns the number of given addresses that are not holders. */
-export function numberOfOthers(store: ReadingStore, owners: Iterable<string>): number {
+export function countAbsentOwners(store: ReadingStore, owners: Iterable<string>): number {
   return [...owners].filter((owner) => store.all('SELECT 1 FROM holders WHERE owner = ?', owner).length === 0).length
 }
 
-export function numberOfHolders(store: ReadingStore): number {
+export function countListedHolders(store: ReadingStore): number {
   return Number(store.all<{ n: number }>('SELECT COUNT(*) AS n FROM holders')[0]?.n)
 }
 
@@ -119,16 +122,16 @@ export function* listHolders(store: ReadingStore): Generator<Holder> {
   for (const { owner, count } of rows) yield { owner, count: parseNumberKey(count) }
 }
 
-/** Creates indexes that make `tokensOf` fast for many holders. */
-export function indexTokens(store: ReadingStore): void {
+/** Creates indexes that make `listHeldTokens` fast for many holders. */
+export function createTokenIndexes(store: ReadingStore): void {
   store.run('CREATE INDEX IF NOT EXISTS tokens_by_owner ON tokens (owner, token)')
   store.run('CREATE INDEX IF NOT EXISTS ranges_by_owner ON ranges (owner, first)')
 }
 
 /** Number of tokens per page. */
-const PAGE = 500
+const KEYS_PER_PAGE = 500
 /** SQL condition for a held balance. The text of a balance below zero begins with a minus sign. */
-const IS_HELD = "amount NOT LIKE '-%'"
+const IS_HELD_SQL = "amount NOT LIKE '-%'"
 
 /** Yields the individually stored tokens between two keys, limited to an owner's tokens if an owner is given. */
 function* tokenKeys(store: ReadingStore, first: string, last: string, owner: string | null): Generator<string> {
@@ -137,11 +140,11 @@ function* tokenKeys(store: ReadingStore, first: string, last: string, owner: str
   const where = owner === null ? 'token BETWEEN ? AND ?' : 'owner = ? AND token BETWEEN ? AND ?'
   for (let from = first; ; ) {
     const parameters = owner === null ? [from, last] : [owner, from, last]
-    const sql = `SELECT token FROM tokens WHERE ${where} ORDER BY token LIMIT ${PAGE}`
+    const sql = `SELECT token FROM tokens WHERE ${where} ORDER BY token LIMIT ${KEYS_PER_PAGE}`
     const rows = store.all<{ token: string }>(sql, ...parameters)
     for (const { token } of rows) yield token
     const end = rows.at(-1)?.token
-    if (rows.length < PAGE || end === undefined || end === last) return
+    if (rows.length < KEYS_PER_PAGE || end === undefined || end === last) return
     from = numberKey(parseNumberKey(end) + 1n)
   }
 }
@@ -150,25 +153,26 @@ const FIRST_KEY = numberKey(0n)
 const LAST_KEY = numberKey(2n ** 256n - 1n)
 
 /** Returns the number of tokens that have an owner. */
-export function numberOfTokens(store: ReadingStore, standard: 'erc721' | 'erc1155'): bigint {
+export function countTokens(store: ReadingStore, standard: 'erc721' | 'erc1155'): bigint {
   const count = (sql: string) => BigInt(store.all<{ n: number }>(sql)[0]?.n ?? 0)
-  if (standard === 'erc1155') return count(`SELECT COUNT(DISTINCT token) AS n FROM balances WHERE ${IS_HELD}`)
+  if (standard === 'erc1155') return count(`SELECT COUNT(DISTINCT token) AS n FROM balances WHERE ${IS_HELD_SQL}`)
   let total = count(`SELECT COUNT(*) AS n FROM tokens WHERE owner <> '${NO_OWNER}'`)
   for (const { first, last } of store.all<RangeRow>('SELECT * FROM ranges'))
-    total += parseNumberKey(last) - parseNumberKey(first) + 1n - BigInt(explicitIn(store, first, last))
+    total += parseNumberKey(last) - parseNumberKey(first) + 1n - BigInt(countExplicitTokens(store, first, last))
   return total
 }
 
 /** Yields the tokens that have an owner. Yields the tokens of ERC-2309 ranges one by one. */
-export function* allTokens(store: ReadingStore, standard: 'erc721' | 'erc1155'): Generator<bigint> {
+export function* iterateTokens(store: ReadingStore, standard: 'erc721' | 'erc1155'): Generator<bigint> {
   if (standard === 'erc1155') {
-    const sql = `SELECT DISTINCT token FROM balances WHERE token > ? AND ${IS_HELD} ORDER BY token LIMIT ${PAGE}`
+    const sql = `SELECT DISTINCT token FROM balances WHERE token > ? AND ${IS_HELD_SQL} ORDER BY token LIMIT ${KEYS_PER_PAGE}`
     return yield* tokenNumbers(store, sql)
   }
-  const sql = `SELECT token FROM tokens WHERE token > ? AND owner <> '${NO_OWNER}' ORDER BY token LIMIT ${PAGE}`
+  const sql = `SELECT token FROM tokens WHERE token > ? AND owner <> '${NO_OWNER}' ORDER BY token LIMIT ${KEYS_PER_PAGE}`
   yield* tokenNumbers(store, sql)
   for (const range of store.all<RangeRow>('SELECT * FROM ranges ORDER BY first')) {
-    for (const { first, last } of leftOf(store, range)) for (let token = first; token <= last; token++) yield token
+    for (const { first, last } of listRemainingRanges(store, range))
+      for (let token = first; token <= last; token++) yield token
   }
 }
 
@@ -180,7 +184,7 @@ function* tokenNumbers(store: ReadingStore, sql: string): Generator<bigint> {
     const rows = store.all<{ token: string }>(sql, after)
     for (const { token } of rows) yield parseNumberKey(token)
     const end = rows.at(-1)?.token
-    if (end === undefined || rows.length < PAGE) return
+    if (end === undefined || rows.length < KEYS_PER_PAGE) return
     after = end
   }
 }
@@ -189,7 +193,7 @@ function* tokenNumbers(store: ReadingStore, sql: string): Generator<bigint> {
  * Yields the tokens of a holder. The rest of an ERC-2309 range isn't listed token by token, because it may contain 2⁹⁶
  * tokens.
  */
-export function* tokensOf(store: ReadingStore, standard: Standard, owner: string): Generator<HeldTokens> {
+export function* listHeldTokens(store: ReadingStore, standard: Standard, owner: string): Generator<HeldTokens> {
   if (standard === 'erc1155') {
     const sql = 'SELECT token, amount FROM balances WHERE owner = ? ORDER BY token'
     for (const { token, amount } of store.all<{ token: string; amount: string }>(sql, owner)) {
@@ -201,11 +205,11 @@ export function* tokensOf(store: ReadingStore, standard: Standard, owner: string
     yield { first: parseNumberKey(token), last: parseNumberKey(token), amount: 1n }
   }
   const ranges = store.all<RangeRow>('SELECT * FROM ranges WHERE owner = ? ORDER BY first', owner)
-  for (const range of ranges) yield* leftOf(store, range)
+  for (const range of ranges) yield* listRemainingRanges(store, range)
 }
 
 /** Yields the rest of an ERC-2309 range, which consists of the tokens whose owners aren't stored individually. */
-function* leftOf(store: ReadingStore, { first, last }: RangeRow): Generator<HeldTokens> {
+function* listRemainingRanges(store: ReadingStore, { first, last }: RangeRow): Generator<HeldTokens> {
   let start = parseNumberKey(first)
   for (const token of tokenKeys(store, first, last, null)) {
     const gap = parseNumberKey(token)

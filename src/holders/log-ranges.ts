@@ -2,7 +2,7 @@ import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
 import { hexQuantity } from '../core/hex-quantity.ts'
 import type { ChainReader } from '../verify/chain-reader.ts'
-import { type LogProblem, logProblem } from './log-limits.ts'
+import { classifyLogError, type LogProblem } from './log-limits.ts'
 
 /** A log in the form that nodes return. */
 export interface RawLog {
@@ -27,7 +27,7 @@ export interface LogRange {
   logs: RawLog[]
 }
 
-interface ReadOptions {
+interface ReadLogsOptions {
   /** A reader that repeats requests which exceed the rate limit. */
   reader: Pick<ChainReader, 'request' | 'origin'>
   query: LogQuery
@@ -36,19 +36,19 @@ interface ReadOptions {
 }
 
 /** Maximum number of requests in flight. */
-const AT_ONCE = 4
-const FIRST_SPAN = 100
+const MAX_CONCURRENT_REQUESTS = 4
+const FIRST_SPAN_BLOCKS = 100
 /** Ranges grow until a response contains about this many logs. This limit keeps memory usage low. */
 const LOGS_PER_RESPONSE = 200
 /**
  * Number of ranges that must succeed before ranges grow again, after a rejection that depends on the content of a
  * range.
  */
-const CALM_RANGES = 8
+const RANGES_BEFORE_GROWTH = 8
 /** Number of attempts while the node doesn't have the blocks yet. All attempts take about half a minute. */
 const BEHIND_ATTEMPTS = 6
 
-interface Item {
+interface PendingRange {
   from: number
   to: number
   response: Promise<RawLog[] | LogProblem>
@@ -60,22 +60,22 @@ interface Item {
  *
  * @throws GdnError `refused` if the node has deleted the logs of a range, or if one block has too many logs
  */
-export async function* readLogRanges({ reader, query, sleep, signal }: ReadOptions): AsyncGenerator<LogRange> {
-  const queue: Item[] = []
-  let span = FIRST_SPAN
+export async function* readLogRanges({ reader, query, sleep, signal }: ReadLogsOptions): AsyncGenerator<LogRange> {
+  const queue: PendingRange[] = []
+  let span = FIRST_SPAN_BLOCKS
   let largest = Number.POSITIVE_INFINITY
-  let calm = CALM_RANGES
+  let calm = RANGES_BEFORE_GROWTH
   let next = query.from
 
-  const launch = (from: number, to: number): Item => {
-    const response = askLogs({ reader, query: { ...query, from, to }, sleep, signal })
+  const launch = (from: number, to: number): PendingRange => {
+    const response = requestLogs({ reader, query: { ...query, from, to }, sleep, signal })
     // Ignore the error here, because it is thrown when the range reaches the front of the queue.
     response.catch(() => {})
     return { from, to, response }
   }
 
   while (next <= query.to || queue.length > 0) {
-    while (queue.length < AT_ONCE && next <= query.to) {
+    while (queue.length < MAX_CONCURRENT_REQUESTS && next <= query.to) {
       const to = Math.min(next + span - 1, query.to)
       queue.push(launch(next, to))
       next = to + 1
@@ -88,7 +88,7 @@ export async function* readLogRanges({ reader, query, sleep, signal }: ReadOptio
     if (typeof response !== 'string') {
       calm += 1
       // Only the response to a full range shows whether a larger range is worthwhile.
-      if (calm > CALM_RANGES && blockCount >= span) span = nextSpan(span, response.length, largest)
+      if (calm > RANGES_BEFORE_GROWTH && blockCount >= span) span = computeNextSpan(span, response.length, largest)
       yield { from, to, logs: response }
       continue
     }
@@ -101,7 +101,7 @@ export async function* readLogRanges({ reader, query, sleep, signal }: ReadOptio
   }
 }
 
-function nextSpan(span: number, logs: number, largest: number): number {
+function computeNextSpan(span: number, logs: number, largest: number): number {
   if (logs > 2 * LOGS_PER_RESPONSE) return Math.max(1, Math.floor(span / 2))
   if (logs > LOGS_PER_RESPONSE / 2) return span
   // Quadruple the size while there are few logs, but stay below a size that the provider has rejected.
@@ -110,7 +110,7 @@ function nextSpan(span: number, logs: number, largest: number): number {
 }
 
 /** Returns the logs of a range, or the reason why the node rejects a range of this size. */
-async function askLogs({ reader, query, sleep, signal }: ReadOptions): Promise<RawLog[] | LogProblem> {
+async function requestLogs({ reader, query, sleep, signal }: ReadLogsOptions): Promise<RawLog[] | LogProblem> {
   const { address, topics, from, to } = query
   const filter = { address, topics: [topics], fromBlock: hexQuantity(from), toBlock: hexQuantity(to) }
   for (let attempt = 1; ; attempt++) {
@@ -121,8 +121,8 @@ async function askLogs({ reader, query, sleep, signal }: ReadOptions): Promise<R
       if (isLarge && from < to) return { error: { code: 0, message: 'timeout' } }
       throw error
     })
-    if ('result' in response) return logsIn(response.result, reader.origin, query)
-    const problem = logProblem(response.error)
+    if ('result' in response) return parseLogs(response.result, reader.origin, query)
+    const problem = classifyLogError(response.error)
     if (problem === 'blocks' || problem === 'results' || problem === 'time') return problem
     if (problem === 'behind' && attempt < BEHIND_ATTEMPTS) {
       await sleep(backoffMs(attempt), signal)
@@ -136,20 +136,20 @@ async function askLogs({ reader, query, sleep, signal }: ReadOptions): Promise<R
   }
 }
 
-const QUANTITY = /^0x[0-9a-f]{1,13}$/i
-const WORD = /^0x[0-9a-f]{64}$/
+const QUANTITY_PATTERN = /^0x[0-9a-f]{1,13}$/i
+const WORD_PATTERN = /^0x[0-9a-f]{64}$/
 
 const byPosition = (a: RawLog, b: RawLog) =>
   Number(a.blockNumber) - Number(b.blockNumber) || Number(a.logIndex) - Number(b.logIndex)
 
 /** Checks the form of logs, because the node may be any server. Returns the logs in the order of the chain. */
-function logsIn(result: unknown, origin: string, { address, topics, from, to }: LogQuery): RawLog[] {
+function parseLogs(result: unknown, origin: string, { address, topics, from, to }: LogQuery): RawLog[] {
   const isLog = (log: (Partial<RawLog> & { address?: unknown }) | null) => {
     if (typeof log !== 'object' || log === null) return false
     if (typeof log.address !== 'string' || log.address.toLowerCase() !== address.toLowerCase()) return false
     if (!Array.isArray(log.topics) || typeof log.data !== 'string') return false
-    if (!topics.includes(log.topics[0]) || !log.topics.every((topic) => WORD.test(topic))) return false
-    if (!QUANTITY.test(String(log.blockNumber)) || !QUANTITY.test(String(log.logIndex))) return false
+    if (!topics.includes(log.topics[0]) || !log.topics.every((topic) => WORD_PATTERN.test(topic))) return false
+    if (!QUANTITY_PATTERN.test(String(log.blockNumber)) || !QUANTITY_PATTERN.test(String(log.logIndex))) return false
     const block = Number(log.blockNumber)
     return block >= from && block <= to
   }

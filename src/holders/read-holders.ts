@@ -2,20 +2,20 @@ import { GdnError } from '../core/errors.ts'
 import { hexQuantity } from '../core/hex-quantity.ts'
 import type { Block } from '../verify/block-at.ts'
 import type { ChainReader } from '../verify/chain-reader.ts'
-import { knownBlock } from './block-of.ts'
+import { readKnownBlock } from './block-of.ts'
 import { checkHolders } from './check.ts'
-import { deploymentBlock, hasCode } from './first-block.ts'
-import { countHolders, type Negative } from './holder-table.ts'
+import { findDeploymentBlock, hasCode } from './first-block.ts'
+import { countHolders, type NegativeBalance } from './holder-table.ts'
 import { type RawLog, readLogRanges } from './log-ranges.ts'
 import type { ReadingState, ReadingStore } from './reading-store.ts'
-import { standardOf } from './standard.ts'
+import { detectStandard } from './standard.ts'
 import {
   type Change,
-  changesIn,
-  isOfStandard,
-  MalformedLog,
+  decodeChanges,
+  detectEventStandard,
+  MalformedLogError,
+  matchesStandard,
   type Standard,
-  standardOfEvent,
   TOPICS,
 } from './transfers.ts'
 
@@ -26,7 +26,7 @@ export interface ReadProgress {
   events: number
 }
 
-export interface ReadOptions {
+export interface ReadHoldersOptions {
   reader: Pick<ChainReader, 'request' | 'call' | 'origin'>
   store: ReadingStore
   /** Contract address in lower case. */
@@ -44,11 +44,11 @@ export interface ReadOptions {
 export interface Reading {
   standard: Standard
   /** A sentence that describes the comparison with the contract. */
-  checked: string
+  checkNote: string
 }
 
 /** Maximum number of attempts while the block keeps changing. */
-const READINGS = 3
+const MAX_READINGS = 3
 
 const DOUBTS = {
   otherEvents: 'some events do not follow the standard, such as a Transfer event whose parameters are not indexed',
@@ -62,47 +62,47 @@ const DOUBTS = {
  * @throws GdnError `usage` if the contract isn't a token, `verify_failed` if the balances differ, `refused` if the
  * block keeps changing
  */
-export async function readHolders(options: ReadOptions): Promise<Reading> {
+export async function readHolders(options: ReadHoldersOptions): Promise<Reading> {
   const { reader, store, contract, block, sleep, signal, onReorg } = options
   for (let reading = 1; ; reading++) {
     let state = await readResumableState(options)
     if (state === null) {
       store.clear()
       await requireCode(options)
-      const standard = await standardOf(reader, contract, hexQuantity(block.number))
-      const next = await deploymentBlock(reader, contract, block.number)
+      const standard = await detectStandard(reader, contract, hexQuantity(block.number))
+      const next = await findDeploymentBlock(reader, contract, block.number)
       state = { contract, block: block.number, hash: block.hash, next, standard, doubts: [], events: 0, upgrades: 0 }
     }
     const { standard, doubts } = await readTransfers(options, { ...state, block: block.number, hash: block.hash })
-    const blockNow = await knownBlock(reader, block.number, sleep, signal)
+    const blockNow = await readKnownBlock(reader, block.number, sleep, signal)
     if (blockNow?.hash === block.hash) {
       if (standard === null) throw notATokenError(contract)
-      return { standard, checked: await compareWithContract(options, standard, doubts) }
+      return { standard, checkNote: await compareWithContract(options, standard, doubts) }
     }
     // Keep the data, because the node may just be lagging. If the block was replaced instead, the next read detects the
     // different hash.
     if (blockNow === null) throw reorgError(block.number)
     store.clear()
-    if (reading === READINGS) throw reorgError(block.number)
+    if (reading === MAX_READINGS) throw reorgError(block.number)
     onReorg()
     Object.assign(block, blockNow)
   }
 }
 
 /** Returns the state of an earlier read, or null if none can be resumed. */
-async function readResumableState(options: ReadOptions): Promise<ReadingState | null> {
+async function readResumableState(options: ReadHoldersOptions): Promise<ReadingState | null> {
   const { reader, store, contract, block, sleep, signal, onReorg } = options
   const state = store.state()
   // An earlier read of later blocks can't be resumed, because it includes changes that this read must not include.
   if (state === null || state.contract !== contract || state.next > block.number + 1) return null
-  const blockNow = state.block === block.number ? block : await knownBlock(reader, state.block, sleep, signal)
+  const blockNow = state.block === block.number ? block : await readKnownBlock(reader, state.block, sleep, signal)
   if (blockNow?.hash === state.hash) return state
   onReorg()
   return null
 }
 
 /** Thrown for an address without code. */
-export class NoCode extends GdnError {
+export class NoCodeError extends GdnError {
   constructor(contract: string, block: number) {
     super('usage', `${contract} has no code at block ${block}`, {
       place: { flag: '<contract>' },
@@ -111,15 +111,15 @@ export class NoCode extends GdnError {
   }
 }
 
-async function requireCode({ reader, contract, block }: ReadOptions): Promise<void> {
+async function requireCode({ reader, contract, block }: ReadHoldersOptions): Promise<void> {
   const hasContract = (await hasCode(reader, contract, block.number)) ?? (await hasCode(reader, contract, 'latest'))
   if (hasContract !== false) return
-  throw new NoCode(contract, block.number)
+  throw new NoCodeError(contract, block.number)
 }
 
 /** Reads the transfers up to the block. Returns the last state. */
 async function readTransfers(
-  { reader, store, contract, block, sleep, signal, onProgress }: ReadOptions,
+  { reader, store, contract, block, sleep, signal, onProgress }: ReadHoldersOptions,
   state: ReadingState,
 ) {
   let { standard, events, upgrades } = state
@@ -128,7 +128,7 @@ async function readTransfers(
   const query = { address: contract, topics: Object.values(TOPICS), from, to: block.number }
   for await (const { to, logs } of readLogRanges({ reader, query, sleep, signal })) {
     if (logs.some(({ removed }) => removed === true)) throw reorgError(to)
-    standard ??= logs.map(standardOfEvent).find((eventStandard) => eventStandard !== null) ?? null
+    standard ??= logs.map(detectEventStandard).find((eventStandard) => eventStandard !== null) ?? null
     const changes = standard === null ? [] : decodeLogs(logs, standard, doubts)
     events += logs.length
     upgrades += logs.filter(({ topics }) => topics[0] === TOPICS.upgraded).length
@@ -144,11 +144,11 @@ async function readTransfers(
 function decodeLogs(logs: RawLog[], standard: Standard, doubts: Set<string>): Change[] {
   const changes: Change[] = []
   for (const log of logs) {
-    if (!isOfStandard(log, standard)) doubts.add(DOUBTS.otherEvents)
+    if (!matchesStandard(log, standard)) doubts.add(DOUBTS.otherEvents)
     try {
-      for (const change of changesIn(log, standard)) changes.push(change)
+      for (const change of decodeChanges(log, standard)) changes.push(change)
     } catch (error) {
-      if (!(error instanceof MalformedLog)) throw error
+      if (!(error instanceof MalformedLogError)) throw error
       const at = `block ${Number(log.blockNumber)}, log ${Number(log.logIndex)}`
       throw new GdnError(
         'verify_failed',
@@ -168,7 +168,7 @@ function decodeLogs(logs: RawLog[], standard: Standard, doubts: Set<string>): Ch
  * @throws GdnError `verify_failed` if something differs
  */
 export async function compareWithContract(
-  { reader, store, contract, block, update }: Omit<ReadOptions, 'sleep' | 'onProgress' | 'onReorg'>,
+  { reader, store, contract, block, update }: Omit<ReadHoldersOptions, 'sleep' | 'onProgress' | 'onReorg'>,
   standard: Standard,
   doubts: readonly string[],
 ): Promise<string> {
@@ -179,7 +179,7 @@ export async function compareWithContract(
   return await checkHolders({ reader, store, contract, standard, block: at, seed: block.hash, total, doubts, update })
 }
 
-const belowZeroError = ({ owner, token }: Negative) =>
+const belowZeroError = ({ owner, token }: NegativeBalance) =>
   new GdnError(
     'verify_failed',
     `holder 0x${owner} sent more${token === null ? '' : ` of token ${token}`} than it received, according to the events`,

@@ -21,7 +21,7 @@ export interface ReadingState {
 /**
  * Change this version with the schema. A file with a different version is emptied, and its balances are read again.
  */
-const VERSION = 1
+const SCHEMA_VERSION = 1
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS reading (state TEXT NOT NULL);
@@ -40,8 +40,8 @@ const TABLES = ['reading', 'tokens', 'ranges', 'balances', 'holders']
 export class ReadingStore extends ScratchDatabase {
   /** @throws GdnError `run_busy` if another process reads the same contract */
   constructor(path: string) {
-    const busy = 'another gdn process is reading the holders of this contract'
-    super(path, { schema: SCHEMA, tables: TABLES, version: VERSION, busy, lockFile: true })
+    const busyMessage = 'another gdn process is reading the holders of this contract'
+    super(path, { schema: SCHEMA, tables: TABLES, version: SCHEMA_VERSION, busyMessage, hasLockFile: true })
   }
 
   state(): ReadingState | null {

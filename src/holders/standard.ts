@@ -1,10 +1,10 @@
 import { GdnError } from '../core/errors.ts'
 import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
 import { ORDINARY_ADDRESS } from '../verify/contract/interfaces.ts'
-import { CALLS, numberReturned } from './calls.ts'
+import { CALLS, decodeReturnedNumber } from './calls.ts'
 import type { Standard } from './transfers.ts'
 
-const INTERFACES = { erc721: '80ac58cd', erc1155: 'd9b67a26' }
+const INTERFACE_IDS = { erc721: '80ac58cd', erc1155: 'd9b67a26' }
 
 /**
  * Returns the token standard of a contract, based on ERC-165 or else on the functions of the contract. Returns null if
@@ -13,14 +13,14 @@ const INTERFACES = { erc721: '80ac58cd', erc1155: 'd9b67a26' }
  * @throws GdnError `usage` if the contract follows none of the standards, `bad_answer` if the node can't call the
  * contract
  */
-export async function standardOf(
+export async function detectStandard(
   reader: Pick<ChainReader, 'call' | 'origin'>,
   contract: string,
   block: string,
 ): Promise<Standard | null> {
   const data = [
-    CALLS.supportsInterface(INTERFACES.erc721),
-    CALLS.supportsInterface(INTERFACES.erc1155),
+    CALLS.supportsInterface(INTERFACE_IDS.erc721),
+    CALLS.supportsInterface(INTERFACE_IDS.erc1155),
     CALLS.balanceOf(ORDINARY_ADDRESS),
     CALLS.totalSupply(),
     CALLS.decimals(),
@@ -31,7 +31,7 @@ export async function standardOf(
   let results = await reader.call(calls, block)
   // A node without the state of the block can still return the current standard, which seldom changes.
   if (results.every(({ kind }) => kind === 'failed')) results = await reader.call(calls)
-  const [is721, is1155, balance, supply, decimals, ...owners] = results.map(numberIn)
+  const [is721, is1155, balance, supply, decimals, ...owners] = results.map(decodeNumber)
   const failed = results.find((result) => result.kind === 'failed')
   if (is721 === 1n && is1155 === 1n) return null
   if (is721 === 1n) return 'erc721'
@@ -47,4 +47,5 @@ export async function standardOf(
   })
 }
 
-const numberIn = (result: CallResult): bigint | null => (result.kind === 'value' ? numberReturned(result.data) : null)
+const decodeNumber = (result: CallResult): bigint | null =>
+  result.kind === 'value' ? decodeReturnedNumber(result.data) : null

@@ -27,25 +27,25 @@ export type Change =
 export const NO_OWNER = '0'.repeat(40)
 
 /** Thrown for a log that isn't a well-formed event of its standard. */
-export class MalformedLog extends Error {}
+export class MalformedLogError extends Error {}
 
-const ADDRESS = /^0x0{24}([0-9a-f]{40})$/i
-const HEX = /^0x[0-9a-f]*$/i
+const ADDRESS_WORD = /^0x0{24}([0-9a-f]{40})$/i
+const HEX_PATTERN = /^0x[0-9a-f]*$/i
 
-function addressIn(word: string | undefined): string {
-  const address = ADDRESS.exec(word ?? '')?.[1]
-  if (address === undefined) throw new MalformedLog('an address is malformed')
+function decodeAddress(word: string | undefined): string {
+  const address = ADDRESS_WORD.exec(word ?? '')?.[1]
+  if (address === undefined) throw new MalformedLogError('an address is malformed')
   return address.toLowerCase()
 }
 
-function numberIn(word: string | undefined): bigint {
-  if (word?.length !== 66) throw new MalformedLog('a number is malformed')
+function decodeNumber(word: string | undefined): bigint {
+  if (word?.length !== 66) throw new MalformedLogError('a number is malformed')
   return BigInt(word)
 }
 
 /** Splits data into words, each with 0x. */
 function splitLogData(data: string): string[] {
-  if (!HEX.test(data) || (data.length - 2) % 64 !== 0) throw new MalformedLog('the data is malformed')
+  if (!HEX_PATTERN.test(data) || (data.length - 2) % 64 !== 0) throw new MalformedLogError('the data is malformed')
   return Array.from({ length: (data.length - 2) / 64 }, (_, at) => `0x${data.slice(2 + at * 64, 66 + at * 64)}`)
 }
 
@@ -53,11 +53,11 @@ function splitLogData(data: string): string[] {
  * Returns whether an event follows the standard. CryptoKitties, for example, is older than the standard, and its
  * Transfer parameters aren't indexed.
  */
-export const isOfStandard = (log: RawLog, standard: Standard): boolean =>
-  log.topics[0] === TOPICS.upgraded || standardOfEvent(log) === standard
+export const matchesStandard = (log: RawLog, standard: Standard): boolean =>
+  log.topics[0] === TOPICS.upgraded || detectEventStandard(log) === standard
 
 /** Returns the standard that matches the form of an event, or null for other events and forms. */
-export function standardOfEvent({ topics }: RawLog): Standard | null {
+export function detectEventStandard({ topics }: RawLog): Standard | null {
   if (topics[0] === TOPICS.consecutive) return 'erc721'
   if (topics[0] === TOPICS.single || topics[0] === TOPICS.batch) return 'erc1155'
   if (topics[0] !== TOPICS.transfer) return null
@@ -69,40 +69,42 @@ export function standardOfEvent({ topics }: RawLog): Standard | null {
  *
  * @throws MalformedLog
  */
-export function changesIn(log: RawLog, standard: Standard): Change[] {
+export function decodeChanges(log: RawLog, standard: Standard): Change[] {
   const [topic, ...indexed] = log.topics
   if (standard === 'erc1155') {
-    if (topic === TOPICS.single) return single(indexed, splitLogData(log.data))
-    return topic === TOPICS.batch ? batch(indexed, splitLogData(log.data)) : []
+    if (topic === TOPICS.single) return decodeSingle(indexed, splitLogData(log.data))
+    return topic === TOPICS.batch ? decodeBatch(indexed, splitLogData(log.data)) : []
   }
   if (topic === TOPICS.transfer) {
     const [from, to, value] = [...indexed, ...splitLogData(log.data)]
-    if (standard === 'erc721') return [{ kind: 'token', token: numberIn(value), to: addressIn(to) }]
-    return [{ kind: 'amount', token: null, from: addressIn(from), to: addressIn(to), amount: numberIn(value) }]
+    if (standard === 'erc721') return [{ kind: 'token', token: decodeNumber(value), to: decodeAddress(to) }]
+    return [
+      { kind: 'amount', token: null, from: decodeAddress(from), to: decodeAddress(to), amount: decodeNumber(value) },
+    ]
   }
   if (topic !== TOPICS.consecutive || standard !== 'erc721') return []
   const [first, _from, to] = indexed
-  const range = { first: numberIn(first), last: numberIn(splitLogData(log.data)[0]), to: addressIn(to) }
-  if (range.last < range.first) throw new MalformedLog('a range ends before its start')
+  const range = { first: decodeNumber(first), last: decodeNumber(splitLogData(log.data)[0]), to: decodeAddress(to) }
+  if (range.last < range.first) throw new MalformedLogError('a range ends before its start')
   return [{ kind: 'range', ...range }]
 }
 
-function single([, from, to]: readonly string[], [token, amount]: readonly string[]): Change[] {
-  const ends = { from: addressIn(from), to: addressIn(to) }
-  return [{ kind: 'amount', token: numberIn(token), ...ends, amount: numberIn(amount) }]
+function decodeSingle([, from, to]: readonly string[], [token, amount]: readonly string[]): Change[] {
+  const ends = { from: decodeAddress(from), to: decodeAddress(to) }
+  return [{ kind: 'amount', token: decodeNumber(token), ...ends, amount: decodeNumber(amount) }]
 }
 
-function batch([, from, to]: readonly string[], words: readonly string[]): Change[] {
-  const ends = { from: addressIn(from), to: addressIn(to) }
-  const [tokens, amounts] = [listAt(words, words[0]), listAt(words, words[1])]
-  if (tokens.length !== amounts.length) throw new MalformedLog('a batch has lists of different lengths')
+function decodeBatch([, from, to]: readonly string[], words: readonly string[]): Change[] {
+  const ends = { from: decodeAddress(from), to: decodeAddress(to) }
+  const [tokens, amounts] = [decodeList(words, words[0]), decodeList(words, words[1])]
+  if (tokens.length !== amounts.length) throw new MalformedLogError('a batch has lists of different lengths')
   return tokens.map((token, at) => ({ kind: 'amount', token, ...ends, amount: amounts[at] ?? 0n }))
 }
 
 /** Returns the list of numbers that begins at an offset in bytes. */
-function listAt(words: readonly string[], offset: string | undefined): bigint[] {
-  const at = Number(numberIn(offset)) / 32
-  const length = Number(numberIn(words[at]))
-  if (length > words.length - at - 1) throw new MalformedLog('a list is longer than the data')
-  return words.slice(at + 1, at + 1 + length).map(numberIn)
+function decodeList(words: readonly string[], offset: string | undefined): bigint[] {
+  const at = Number(decodeNumber(offset)) / 32
+  const length = Number(decodeNumber(words[at]))
+  if (length > words.length - at - 1) throw new MalformedLogError('a list is longer than the data')
+  return words.slice(at + 1, at + 1 + length).map(decodeNumber)
 }

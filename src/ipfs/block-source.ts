@@ -1,10 +1,10 @@
 import { BoundedMap } from '../core/bounded-map.ts'
 import { decodeBody, limitBody } from '../files/body.ts'
-import { createFileRequester, discard, headerOf, startTimeLimit } from '../files/exchange.ts'
+import { createFileRequester, discardBody, readHeader, startTimeLimit } from '../files/exchange.ts'
 import { FetchFailure } from '../files/failure.ts'
 import type { Pace } from '../files/pace.ts'
 import { checkTarget } from '../files/target.ts'
-import { MAX_BLOCK_BYTES, matchesCid, parseCid, RAW, type TakeBlock } from './cid.ts'
+import { MAX_BLOCK_BYTES, matchesCid, parseCid, RAW_CODEC, type TakeBlock } from './cid.ts'
 
 export interface BlockSourceOptions {
   /**
@@ -27,7 +27,7 @@ export interface BlockSource {
    *
    * @throws FetchFailure, never lasting, because another gateway may have the block, or this gateway may have it later
    */
-  block(cid: string, signal: AbortSignal): Promise<Uint8Array>
+  fetchBlock(cid: string, signal: AbortSignal): Promise<Uint8Array>
   /**
    * Fetches the blocks of a file in one CAR file, and passes each block to `take`. Doesn't check the blocks against
    * their CIDs. Only some gateways return CAR files.
@@ -35,26 +35,26 @@ export interface BlockSource {
    * @param maxBytes maximum size of the CAR file
    * @throws FetchFailure, never lasting, even for an error that `take` throws
    */
-  file(cid: string, maxBytes: number, take: TakeBlock, signal: AbortSignal): Promise<void>
+  fetchFileBlocks(cid: string, maxBytes: number, take: TakeBlock, signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
 /** Number of nodes that are cached across files. Their total size is at most 32 MiB. */
-const RECENT_NODES = 16
-const MISSING = [404, 410]
+const MAX_RECENT_NODES = 16
+const MISSING_STATUSES = [404, 410]
 
 /** The failure of a gateway that responds but doesn't have the block. */
-export class NoSuchBlock extends FetchFailure {
+export class NoSuchBlockError extends FetchFailure {
   constructor(message: string) {
-    super(message, { lasting: false })
+    super(message, { isLasting: false })
     this.name = 'NoSuchBlock'
   }
 }
 
 /** The failure of a gateway that returns bytes that don't match the CID, such as a web page. */
-export class WrongBlock extends FetchFailure {
+export class WrongBlockError extends FetchFailure {
   constructor(message: string) {
-    super(message, { lasting: false })
+    super(message, { isLasting: false })
     this.name = 'WrongBlock'
   }
 }
@@ -70,7 +70,7 @@ export function createBlockSource(options: BlockSourceOptions): BlockSource {
     timeoutMs,
     pace,
   })
-  const nodes = new BoundedMap<Uint8Array>(RECENT_NODES)
+  const nodes = new BoundedMap<Uint8Array>(MAX_RECENT_NODES)
 
   const checkedBlock = async (text: string, signal: AbortSignal): Promise<Uint8Array> => {
     const recent = nodes.get(text)
@@ -78,8 +78,8 @@ export function createBlockSource(options: BlockSourceOptions): BlockSource {
     const bytes = await block(text, signal)
     const cid = parseCid(text)
     if (cid === null || !matchesCid(cid, bytes))
-      throw new WrongBlock(`the IPFS gateway returned bytes that do not match ${text}`)
-    if (cid.code !== RAW) nodes.set(text, bytes)
+      throw new WrongBlockError(`the IPFS gateway returned bytes that do not match ${text}`)
+    if (cid.code !== RAW_CODEC) nodes.set(text, bytes)
     return bytes
   }
 
@@ -94,38 +94,47 @@ export function createBlockSource(options: BlockSourceOptions): BlockSource {
     try {
       const { response } = await asker.follow(target, timeLimit, { accept: type })
       if (response.statusCode !== 200) {
-        discard(response)
+        discardBody(response)
         const message = `${target.label} returned HTTP ${response.statusCode} for ${cid}`
-        throw MISSING.includes(response.statusCode) ? new NoSuchBlock(message) : temporaryError(message)
+        throw MISSING_STATUSES.includes(response.statusCode) ? new NoSuchBlockError(message) : temporaryError(message)
       }
-      const contentEncoding = headerOf(response, 'content-encoding') ?? ''
+      const contentEncoding = readHeader(response, 'content-encoding') ?? ''
       const body = decodeBody(response.body, { contentEncoding, label: target.label, maxBytes })
-      return await timeLimit.during(target, () => read(limitBody(body, maxBytes, target.label)))
+      return await timeLimit.runLimited(target, () => read(limitBody(body, maxBytes, target.label)))
     } catch (error) {
       // The failure is never permanent, because another gateway may have the block, or this gateway may have it later.
-      throw error instanceof FetchFailure && error.lasting ? temporaryError(error.message) : error
+      throw error instanceof FetchFailure && error.isLasting ? temporaryError(error.message) : error
     } finally {
       timeLimit.stop()
     }
   }
 
   const block = (cid: string, signal: AbortSignal): Promise<Uint8Array> =>
-    exchange({ cid, query: 'format=raw', type: 'application/vnd.ipld.raw', maxBytes: MAX_BLOCK_BYTES }, signal, collect)
+    exchange(
+      { cid, query: 'format=raw', type: 'application/vnd.ipld.raw', maxBytes: MAX_BLOCK_BYTES },
+      signal,
+      collectBytes,
+    )
 
-  const file = async (cid: string, maxBytes: number, take: TakeBlock, signal: AbortSignal): Promise<void> => {
+  const fetchFileBlocks = async (
+    cid: string,
+    maxBytes: number,
+    take: TakeBlock,
+    signal: AbortSignal,
+  ): Promise<void> => {
     const type = 'application/vnd.ipld.car; version=1; order=dfs; dups=n'
     const request = { cid, query: 'format=car&dag-scope=entity', type, maxBytes }
     const { readCar } = await import('./read-car.ts')
     await exchange(request, signal, (body) => readCar(body, take))
   }
 
-  return { block: checkedBlock, file, close: () => asker.close() }
+  return { fetchBlock: checkedBlock, fetchFileBlocks, close: () => asker.close() }
 }
 
-async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+async function collectBytes(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   for await (const part of body) parts.push(part)
   return Buffer.concat(parts)
 }
 
-export const temporaryError = (message: string) => new FetchFailure(message, { lasting: false })
+export const temporaryError = (message: string) => new FetchFailure(message, { isLasting: false })

@@ -8,14 +8,14 @@ import { CID } from 'multiformats/cid'
 import { create as createDigest } from 'multiformats/hashes/digest'
 
 /** The codec of raw bytes, which are a file or a part of a file. */
-export const RAW = 0x55
+export const RAW_CODEC = 0x55
 /** The codec of a UnixFS node, which is a directory or the list of a large file's parts. */
-export const DAG_PB = 0x70
+export const DAG_PB_CODEC = 0x70
 const SHA2_256 = 0x12
 
 // Maximum length of text to decode, because decoding base36 and base58 takes quadratic time. A CID with a 32-byte
 // digest in these bases has at most 73 characters.
-const MAX_LENGTH = 128
+const MAX_CID_LENGTH = 128
 
 const BASES = new Map<string | undefined, { decode(text: string): Uint8Array<ArrayBuffer> }>(
   [base16, base16upper, base32, base32upper, base36, base36upper, base58btc, base64, base64url].map((base) => [
@@ -37,10 +37,11 @@ const anyBase = {
  * and for CIDs that gdn's storage never creates. The storage creates only raw and dag-pb blocks with sha2-256.
  */
 export function parseCid(text: string): CID | null {
-  if (text.length > MAX_LENGTH) return null
+  if (text.length > MAX_CID_LENGTH) return null
   try {
     const { code, multihash } = CID.parse(text, anyBase)
-    if ((code !== RAW && code !== DAG_PB) || multihash.code !== SHA2_256 || multihash.digest.length !== 32) return null
+    if ((code !== RAW_CODEC && code !== DAG_PB_CODEC) || multihash.code !== SHA2_256 || multihash.digest.length !== 32)
+      return null
     // Create a new CID, because the parsed CID keeps a reference to its text and may have longer varints in its bytes.
     return CID.createV1(code, createDigest(SHA2_256, multihash.digest))
   } catch {
@@ -56,7 +57,7 @@ export const cidText = (cid: CID): string => Buffer.from(cid.toString(), 'latin1
 
 /** Returns whether a text is a valid CID of any kind, whether its content is stored here or not. */
 export function isCid(text: string): boolean {
-  if (text.length > MAX_LENGTH) return false
+  if (text.length > MAX_CID_LENGTH) return false
   try {
     CID.parse(text, anyBase)
     return true
@@ -67,17 +68,17 @@ export function isCid(text: string): boolean {
 
 /** Returns the CID of bytes that fit in one block. */
 export function rawCid(bytes: Uint8Array): CID {
-  return CID.createV1(RAW, createDigest(SHA2_256, sha256(bytes)))
+  return CID.createV1(RAW_CODEC, createDigest(SHA2_256, sha256(bytes)))
 }
 
 /** Returns the CID of an encoded UnixFS node. */
 export function nodeCid(bytes: Uint8Array): CID {
-  return CID.createV1(DAG_PB, createDigest(SHA2_256, sha256(bytes)))
+  return CID.createV1(DAG_PB_CODEC, createDigest(SHA2_256, sha256(bytes)))
 }
 
 /** Returns the CID of a directory from the hex digest of 32 bytes that a contract stores. */
 export function directoryCid(digest: string): CID {
-  return CID.createV1(DAG_PB, createDigest(SHA2_256, Buffer.from(digest.replace(/^0x/, ''), 'hex')))
+  return CID.createV1(DAG_PB_CODEC, createDigest(SHA2_256, Buffer.from(digest.replace(/^0x/, ''), 'hex')))
 }
 
 export function matchesCid(cid: CID, bytes: Uint8Array): boolean {

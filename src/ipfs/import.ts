@@ -1,7 +1,7 @@
 import { importFile } from 'ipfs-unixfs-importer'
 import type { CID } from 'multiformats/cid'
 import { importOptions } from '../files/ipfs-import.ts'
-import { type ContentBlock, RAW } from './cid.ts'
+import { type ContentBlock, RAW_CODEC } from './cid.ts'
 
 export interface ImportedFile {
   cid: CID
@@ -17,7 +17,7 @@ export async function importStream(content: AsyncIterable<Uint8Array>): Promise<
   const nodes: ContentBlock[] = []
   const keepNodes = {
     async put(cid: CID, bytes: unknown): Promise<CID> {
-      if (cid.code !== RAW) nodes.push({ cid: cid.toString(), bytes: blockBytes(bytes) })
+      if (cid.code !== RAW_CODEC) nodes.push({ cid: cid.toString(), bytes: blockBytes(bytes) })
       return cid
     },
   }

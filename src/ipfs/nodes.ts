@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import { GdnError } from '../core/errors.ts'
-import { type BlockReader, type ByteRange, DAG_PB, matchesCid, parseCid, RAW } from './cid.ts'
+import { type BlockReader, type ByteRange, DAG_PB_CODEC, matchesCid, parseCid, RAW_CODEC } from './cid.ts'
 import type { NamedLink, StoredNode } from './unixfs.ts'
 
 /**
@@ -12,8 +12,8 @@ export async function readNode(blocks: Pick<BlockReader, 'get'>, cid: CID): Prom
   const bytes = await blocks.get(cid.toString())
   if (bytes === null) return null
   if (!matchesCid(cid, bytes)) throw damagedBlockError(cid.toString())
-  if (cid.code === RAW) return { type: 'bytes', bytes }
-  return cid.code === DAG_PB ? (await import('./unixfs.ts')).decodeNode(bytes) : null
+  if (cid.code === RAW_CODEC) return { type: 'bytes', bytes }
+  return cid.code === DAG_PB_CODEC ? (await import('./unixfs.ts')).decodeNode(bytes) : null
 }
 
 /** Number of bytes in the hash of a name. The hash is murmur3-x64-64, which is the first half of the 128-bit hash. */
@@ -61,7 +61,7 @@ export async function isComplete(
     // traversal.
     if (visited.has(key)) continue
     visited.add(key)
-    if (cid.code === RAW ? !(await blocks.has(key)) : !(await isCompletePart(blocks, cid, visited))) return false
+    if (cid.code === RAW_CODEC ? !(await blocks.has(key)) : !(await isCompletePart(blocks, cid, visited))) return false
   }
   return true
 }
@@ -77,7 +77,7 @@ export const isDirectory = (node: StoredNode): node is Extract<StoredNode, { typ
 /**
  * Maximum number of levels of a file's tree. With 174 parts per node, a balanced tree of 7 levels contains a petabyte.
  */
-const MAX_LEVELS = 32
+const MAX_NODE_LEVELS = 32
 
 /**
  * Thrown if a file's tree is deeper than that of any real file. Reading the file would be slow, because each byte
@@ -85,7 +85,7 @@ const MAX_LEVELS = 32
  */
 export class TooDeepError extends Error {
   constructor(cid: CID) {
-    super(`the file ${cid} has a tree of more than ${MAX_LEVELS} levels`)
+    super(`the file ${cid} has a tree of more than ${MAX_NODE_LEVELS} levels`)
   }
 }
 
@@ -102,9 +102,9 @@ export async function* streamNode(
   range: ByteRange = {},
   level = 1,
 ): AsyncGenerator<Uint8Array> {
-  if (level > MAX_LEVELS) throw new TooDeepError(cid)
+  if (level > MAX_NODE_LEVELS) throw new TooDeepError(cid)
   const ownBytes = node.type === 'bytes' ? node.bytes : node.data
-  const [start, end] = bounds(node.type === 'bytes' ? ownBytes.length : node.size, range)
+  const [start, end] = resolveRange(node.type === 'bytes' ? ownBytes.length : node.size, range)
   if (start < ownBytes.length && start < end) yield ownBytes.subarray(start, end)
   if (node.type === 'bytes') return
 
@@ -145,7 +145,7 @@ export async function blocksBelow(
 }
 
 /** Returns a range clamped to the available bytes. */
-export function bounds(size: number, range: ByteRange): [start: number, end: number] {
+export function resolveRange(size: number, range: ByteRange): [start: number, end: number] {
   return [Math.max(0, range.start ?? 0), Math.min(size, range.end ?? size)]
 }
 

@@ -27,8 +27,8 @@ export async function readCar(body: AsyncGenerator<Uint8Array>, take: TakeBlock)
   }
 }
 
-/** Returns a length that the CAR file states. Throws if the length is negative or greater than `most`. */
-function checkLength(length: number, most: number): number {
-  if (length >= 0 && length <= most) return length
+/** Returns a length that the CAR file states. Throws if the length is negative or greater than `maxLength`. */
+function checkLength(length: number, maxLength: number): number {
+  if (length >= 0 && length <= maxLength) return length
   throw new Error('the CAR file has a part that is too long')
 }

@@ -2,7 +2,7 @@
 export const MAX_KEYSTORE_BYTES = 256 * 1024
 
 /** geth's standard scrypt parameters. Key derivation with these parameters needs 256 MiB and about half a second. */
-export const SCRYPT = { n: 262_144, r: 8, p: 1 } as const
+export const DEFAULT_SCRYPT = { n: 262_144, r: 8, p: 1 } as const
 
 // Limits on the memory and time for opening a keystore, whose parameters may come from an untrusted source. The limits
 // permit four times the work of geth's standard settings, which are the strongest in use. With these limits, scrypt

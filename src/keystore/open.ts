@@ -5,10 +5,10 @@ import { GdnError } from '../core/errors.ts'
 import { Secret } from '../core/secret.ts'
 import { deriveKey } from './derive-key.ts'
 import { isSolanaKeystore, type Keystore, parseKeystore } from './parse.ts'
-import { addressOfKey, PRIVATE_KEY_BYTES } from './private-key.ts'
-import { addressOfKeypair, KEYPAIR_BYTES } from './solana-key.ts'
+import { deriveAddress, PRIVATE_KEY_BYTES } from './private-key.ts'
+import { deriveKeypairAddress, KEYPAIR_BYTES } from './solana-key.ts'
 
-const WRONG_PASSWORD = 'the password is wrong, or the file was changed'
+const WRONG_PASSWORD_PROBLEM = 'the password is wrong, or the file was changed'
 
 /**
  * Returns a function that rethrows an error from opening a keystore. If the password is wrong, the error's hint
@@ -16,17 +16,18 @@ const WRONG_PASSWORD = 'the password is wrong, or the file was changed'
  *
  * @param file the password file, or undefined or `-` if the password is typed or piped
  */
-export const nameFileOfPassword =
+export const addPasswordFileHint =
   (file: string | undefined) =>
   (error: unknown): never => {
-    const isWrong = error instanceof GdnError && error.message === WRONG_PASSWORD && file !== undefined && file !== '-'
+    const isWrong =
+      error instanceof GdnError && error.message === WRONG_PASSWORD_PROBLEM && file !== undefined && file !== '-'
     throw isWrong ? error.with({ hint: `Check that ${file} has the password of this keystore.` }) : error
   }
 
 export const CIPHER = 'aes-128-ctr'
 
 /** Returns the authentication code, which verifies the password before anything is decrypted. */
-export function macOf(key: Uint8Array, ciphertext: Uint8Array): Uint8Array {
+export function computeMac(key: Uint8Array, ciphertext: Uint8Array): Uint8Array {
   const secret = Buffer.concat([key.subarray(16, 32), ciphertext])
   const mac = keccak_256(secret)
   secret.fill(0)
@@ -48,14 +49,14 @@ export async function decrypt(keystore: Keystore, password: Secret, name: string
   for (const spelling of spellings) {
     const key = await deriveKey(spelling, keystore.kdf)
     try {
-      if (!timingSafeEqual(macOf(key, keystore.ciphertext), keystore.mac)) continue
+      if (!timingSafeEqual(computeMac(key, keystore.ciphertext), keystore.mac)) continue
       const decipher = createDecipheriv(CIPHER, key.subarray(0, 16), keystore.iv)
       return Buffer.concat([decipher.update(keystore.ciphertext), decipher.final()])
     } finally {
       key.fill(0)
     }
   }
-  throw new GdnError('invalid_input', WRONG_PASSWORD, {
+  throw new GdnError('invalid_input', WRONG_PASSWORD_PROBLEM, {
     place: { file: name },
     hint: 'Use the password that this keystore was created with.',
   })
@@ -88,7 +89,7 @@ export async function openKeystore(text: string, password: Secret, name: string)
   // Restore leading zeros, which some old programs omitted.
   const key = Buffer.concat([Buffer.alloc(size - bytes.length), bytes])
   try {
-    const address = isSolana ? addressOfKeypair(key) : addressOfKey(key)
+    const address = isSolana ? deriveKeypairAddress(key) : deriveAddress(key)
     if (address === null) throw keystoreError('contains a number that is not a valid private key for this curve')
     if (keystore.address !== null && keystore.address !== address) {
       throw keystoreError(`contains the address ${keystore.address}, but its key belongs to ${address}`)

@@ -17,7 +17,7 @@ export interface Keystore {
   mac: Uint8Array
 }
 
-const hex = (bytes?: number) =>
+const hexSchema = (bytes?: number) =>
   z
     .string({ error: 'must be hex digits in a string' })
     .regex(/^([0-9a-fA-F]{2})+$/, { error: 'must be hex digits, two per byte' })
@@ -27,29 +27,40 @@ const hex = (bytes?: number) =>
 const literalSchema = <Value extends string | number>(value: Value) =>
   z.literal(value, { error: `must be ${JSON.stringify(value)}` })
 
-const count = z.int({ error: 'must be a whole number' })
+const countSchema = z.int({ error: 'must be a whole number' })
 // The derived key must have 32 bytes. The first half decrypts, and the second half authenticates.
-const dklen = literalSchema(32)
+const dklenSchema = literalSchema(32)
 
-const ofCipher = {
+const cipherFields = {
   cipher: literalSchema('aes-128-ctr'),
-  cipherparams: z.looseObject({ iv: hex(16) }),
-  ciphertext: hex(),
-  mac: hex(32),
+  cipherparams: z.looseObject({ iv: hexSchema(16) }),
+  ciphertext: hexSchema(),
+  mac: hexSchema(32),
 }
 
-const crypto = z.discriminatedUnion(
+const cryptoSchema = z.discriminatedUnion(
   'kdf',
   [
     z.looseObject({
-      ...ofCipher,
+      ...cipherFields,
       kdf: z.literal('scrypt'),
-      kdfparams: z.looseObject({ dklen, n: count, r: count, p: count, salt: hex() }),
+      kdfparams: z.looseObject({
+        dklen: dklenSchema,
+        n: countSchema,
+        r: countSchema,
+        p: countSchema,
+        salt: hexSchema(),
+      }),
     }),
     z.looseObject({
-      ...ofCipher,
+      ...cipherFields,
       kdf: z.literal('pbkdf2'),
-      kdfparams: z.looseObject({ dklen, c: count, prf: literalSchema('hmac-sha256'), salt: hex() }),
+      kdfparams: z.looseObject({
+        dklen: dklenSchema,
+        c: countSchema,
+        prf: literalSchema('hmac-sha256'),
+        salt: hexSchema(),
+      }),
     }),
   ],
   { error: 'must be "scrypt" or "pbkdf2"' },
@@ -57,19 +68,19 @@ const crypto = z.discriminatedUnion(
 
 const EVM_ADDRESS = /^(0x)?[0-9a-fA-F]{40}$/
 
-const address = z
+const addressSchema = z
   .string()
   .refine((text) => EVM_ADDRESS.test(text) || isSolanaAddress(text), {
     error: 'must be 40 hex digits, or a Solana address',
   })
   .transform((text) => (EVM_ADDRESS.test(text) ? `0x${text.slice(-40).toLowerCase()}` : text))
 
-const file = z.looseObject({
+const keystoreSchema = z.looseObject({
   version: literalSchema(3),
-  address: address.nullish(),
+  address: addressSchema.nullish(),
   // The oldest programs capitalized this key.
-  crypto: crypto.optional(),
-  Crypto: crypto.optional(),
+  crypto: cryptoSchema.optional(),
+  Crypto: cryptoSchema.optional(),
 })
 
 /**
@@ -90,7 +101,7 @@ export function parseKeystore(text: string, name: string): Keystore {
     new GdnError('invalid_input', message, { place: { file: name, field } })
   if (text.length > MAX_KEYSTORE_BYTES) throw keystoreError('is too large for a keystore')
   const json = parseJson(text, name)
-  const parsed = file.safeParse(json)
+  const parsed = keystoreSchema.safeParse(json)
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     throw keystoreError(`is not a keystore that gdn can open: ${issue?.path.join('.')} ${issue?.message}`)

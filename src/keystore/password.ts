@@ -3,7 +3,7 @@ import { Secret } from '../core/secret.ts'
 import { readSecretFile } from './private-file.ts'
 
 const MAX_PASSWORD_BYTES = 4096
-const MIN_NEW_CHARACTERS = 8
+const MIN_NEW_PASSWORD_LENGTH = 8
 
 /** Returns the problem with a password, or null if it is valid. */
 export function passwordProblem(password: string): string | null {
@@ -25,12 +25,12 @@ export function newPasswordProblem(password: string, { weak = false } = {}): str
   if (password.normalize('NFKC') !== password) {
     return 'has characters that some wallets encode differently, such as ligatures or full-width letters'
   }
-  if (weak || [...password].length >= MIN_NEW_CHARACTERS) return null
-  return `must have at least ${MIN_NEW_CHARACTERS} characters`
+  if (weak || [...password].length >= MIN_NEW_PASSWORD_LENGTH) return null
+  return `must have at least ${MIN_NEW_PASSWORD_LENGTH} characters`
 }
 
 /** Reads a one-line password from the content of a file or a pipe. */
-export function passwordIn(text: string, place: string, problemOf: (password: string) => string | null): Secret {
+export function parsePassword(text: string, place: string, problemOf: (password: string) => string | null): Secret {
   const password = text.replace(/\r?\n$/, '')
   const problem = problemOf(password)
   if (problem === null) return new Secret(password)
@@ -45,5 +45,5 @@ export function passwordIn(text: string, place: string, problemOf: (password: st
 
 /** Reads a password from a file that only its owner may read. */
 export function readPasswordFile(path: string, problemOf = passwordProblem): Secret {
-  return passwordIn(readSecretFile(path, MAX_PASSWORD_BYTES + 2), path, problemOf)
+  return parsePassword(readSecretFile(path, MAX_PASSWORD_BYTES + 2), path, problemOf)
 }

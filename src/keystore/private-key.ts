@@ -5,14 +5,14 @@ import { Secret } from '../core/secret.ts'
 
 export const PRIVATE_KEY_BYTES = 32
 
-const FORM = /^(0x)?([0-9a-fA-F]{64})$/
+const PRIVATE_KEY_PATTERN = /^(0x)?([0-9a-fA-F]{64})$/
 
 /**
  * Returns a private key in its canonical spelling, which is `0x` and 64 hex digits in lower case. Returns null for any
  * other text.
  */
 export function readPrivateKey(text: string): Secret | null {
-  const digits = FORM.exec(text)?.[2]
+  const digits = PRIVATE_KEY_PATTERN.exec(text)?.[2]
   return digits === undefined ? null : new Secret(`0x${digits.toLowerCase()}`)
 }
 
@@ -34,7 +34,7 @@ export function privateKeyBytes(key: Secret): Buffer {
  * Returns the address of a private key in lower case. Returns null if the key is invalid for secp256k1, which means
  * that it is zero or not below the order of the curve.
  */
-export function addressOfKey(bytes: Uint8Array): string | null {
+export function deriveAddress(bytes: Uint8Array): string | null {
   const curve = createECDH('secp256k1')
   try {
     curve.setPrivateKey(bytes)

@@ -1,19 +1,19 @@
 import { createCipheriv, randomBytes, randomUUID } from 'node:crypto'
 import type { Secret } from '../core/secret.ts'
 import { DERIVED_BYTES, deriveKey } from './derive-key.ts'
-import { SCRYPT } from './limits.ts'
-import { CIPHER, macOf } from './open.ts'
+import { DEFAULT_SCRYPT } from './limits.ts'
+import { CIPHER, computeMac } from './open.ts'
 import { privateKeyBytes } from './private-key.ts'
 
 /** Encrypts keystores with a key that was derived in advance, because the derivation needs memory and time. */
 export interface KeystoreSeal {
   /** Returns a keystore as JSON in Web3 Secret Storage version 3. The content of a Solana keystore is the keypair. */
-  keystore(privateKey: Secret, address: string): string
+  sealKeystore(privateKey: Secret, address: string): string
   /**
-   * Like `keystore`, but for any bytes, which you can decrypt with `decrypt`. No wallet mistakes the result for a
+   * Like `sealKeystore`, but for any bytes, which you can decrypt with `decrypt`. No wallet mistakes the result for a
    * keystore.
    */
-  bytes(content: Uint8Array): string
+  sealBytes(content: Uint8Array): string
   /** Wipes the derived key. */
   wipe(): void
 }
@@ -28,7 +28,7 @@ export interface KeystoreSeal {
  */
 export async function prepareSeal(password: Secret): Promise<KeystoreSeal> {
   const salt = randomBytes(32)
-  const key = await deriveKey(password, { kdf: 'scrypt', ...SCRYPT, salt })
+  const key = await deriveKey(password, { kdf: 'scrypt', ...DEFAULT_SCRYPT, salt })
   const encrypt = (content: Uint8Array) => {
     const iv = randomBytes(16)
     const cipher = createCipheriv(CIPHER, key.subarray(0, 16), iv)
@@ -38,13 +38,13 @@ export async function prepareSeal(password: Secret): Promise<KeystoreSeal> {
       cipherparams: { iv: iv.toString('hex') },
       ciphertext: ciphertext.toString('hex'),
       kdf: 'scrypt',
-      kdfparams: { dklen: DERIVED_BYTES, ...SCRYPT, salt: salt.toString('hex') },
-      mac: Buffer.from(macOf(key, ciphertext)).toString('hex'),
+      kdfparams: { dklen: DERIVED_BYTES, ...DEFAULT_SCRYPT, salt: salt.toString('hex') },
+      mac: Buffer.from(computeMac(key, ciphertext)).toString('hex'),
     }
   }
   const toText = (value: object) => `${JSON.stringify(value)}\n`
   return {
-    keystore(privateKey, address) {
+    sealKeystore(privateKey, address) {
       const bytes = privateKeyBytes(privateKey)
       try {
         return toText({
@@ -57,7 +57,7 @@ export async function prepareSeal(password: Secret): Promise<KeystoreSeal> {
         bytes.fill(0)
       }
     },
-    bytes: (content) => toText({ crypto: encrypt(content), id: randomUUID(), version: 3, kept: 'answer' }),
+    sealBytes: (content) => toText({ crypto: encrypt(content), id: randomUUID(), version: 3, kept: 'answer' }),
     wipe: () => void key.fill(0),
   }
 }

@@ -26,17 +26,17 @@ export const publicKeyBytes = (key: KeyObject): Buffer =>
   createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(-32)
 
 /** Returns the keypair for a seed. The caller must wipe the keypair. */
-export const keypairOfSeed = (seed: Uint8Array): Buffer => Buffer.concat([seed, publicKeyBytes(ed25519Key(seed))])
+export const deriveKeypair = (seed: Uint8Array): Buffer => Buffer.concat([seed, publicKeyBytes(ed25519Key(seed))])
 
 /** Returns the address of a keypair in base58, or null if the public key doesn't match the private key. */
-export function addressOfKeypair(bytes: Uint8Array): string | null {
+export function deriveKeypairAddress(bytes: Uint8Array): string | null {
   if (bytes.length !== KEYPAIR_BYTES) return null
   const publicKey = publicKeyBytes(ed25519Key(bytes.subarray(0, SEED_BYTES)))
   return publicKey.equals(bytes.subarray(SEED_BYTES)) ? base58btc.baseEncode(publicKey) : null
 }
 
 /** Returns the bytes of a solana-keygen file, which is a JSON array of 64 numbers. Returns null for any other value. */
-export function keypairOfJson(json: unknown): Uint8Array | null {
+export function parseJsonKeypair(json: unknown): Uint8Array | null {
   return Array.isArray(json) && json.length === KEYPAIR_BYTES && json.every(isByte) ? Uint8Array.from(json) : null
 }
 

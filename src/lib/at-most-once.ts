@@ -1,22 +1,28 @@
 import { v5 } from 'uuid'
 import type { Blockchain } from '../api/blockchains.ts'
-import { misspelledKey } from '../api/misspelled-key.ts'
+import { findMisspelledKey } from '../api/misspelled-key.ts'
 import { formatPath } from '../api/validate.ts'
 import { encode } from '../client/codec.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
-import { orAborted } from '../core/or-aborted.ts'
+import { rejectOnAbort } from '../core/or-aborted.ts'
 import { terminalText } from '../core/terminal-text.ts'
 import { sleep } from '../core/time.ts'
 import { DEFAULT_WAIT_MS } from '../operations/defaults.ts'
 import { operate } from '../operations/operate.ts'
 import { runOrigin } from '../operations/run-origin.ts'
 import type { AcceptedOperation } from '../operations/types.ts'
-import { isMinted, type NftWait, waitForCollection, waitForNfts, waitForTransfer } from '../operations/waiting.ts'
-import { collectionsOfServers, enterCollection, type KnownCollection } from '../state/known-collections.ts'
+import {
+  createMintedCheck,
+  type NftWait,
+  waitForCollection,
+  waitForNfts,
+  waitForTransfer,
+} from '../operations/waiting.ts'
+import { type KnownCollection, listKnownCollections, storeKnownCollection } from '../state/known-collections.ts'
 import { openState, type State } from '../state/open-state.ts'
-import { readOperation, serverOriginOf } from '../state/operations.ts'
+import { findServerOrigin, readOperation } from '../state/operations.ts'
 import type { ClientConnection, IdentifiedClient } from './connection.ts'
-import { differencesOf } from './differences.ts'
+import { findDifferences } from './differences.ts'
 import type {
   CollectionRequest,
   CreatedCollection,
@@ -31,12 +37,12 @@ import type {
 
 /** The namespace of operation IDs. It must never change, so that a key always maps to the same ID. */
 const NAMESPACE = '5b1f0f0a-6c7e-4f0b-9a53-5d0c1e9b7a42'
-const MAX_KEY = 255
+const MAX_KEY_LENGTH = 255
 /** Milliseconds between two checks of whether another process has finished. */
 const BUSY_MS = 100
 
 /** Returns the operation ID for an idempotency key. */
-export const operationIdOf = (idempotencyKey: string): string => v5(idempotencyKey, NAMESPACE)
+export const toOperationId = (idempotencyKey: string): string => v5(idempotencyKey, NAMESPACE)
 
 /** The state and the identified backend, which concurrent calls share. */
 interface Session extends IdentifiedClient {
@@ -86,7 +92,7 @@ export class AtMostOnce {
     const { nfts } = operation.accepted
     if (options.wait === false) return { operationId, nfts }
     const ids = nfts.map(({ nft_gdn_id }) => nft_gdn_id)
-    const isDone = isMinted(endpoint, body as { receiver_wallet_address: string })
+    const isDone = createMintedCheck(endpoint, body as { receiver_wallet_address: string })
     const records = await this.#waitForEffect(operationId, () => this.#wait(ids, options, { isDone, isAccepted: true }))
     return { operationId, nfts: nfts.map((nft, i) => ({ ...nft, ...records[i] })) }
   }
@@ -124,10 +130,10 @@ export class AtMostOnce {
       const { origin } = this.#connection
       const server = { origin: runOrigin({ isLoopback: backend.isLocal, origin }, backend), url: origin }
       await state.write((sql) => {
-        const isKnown = collectionsOfServers(sql).some(
+        const isKnown = listKnownCollections(sql).some(
           (stored) => stored.origin === server.origin && stored.transaction_gdn_id === collection.transaction_gdn_id,
         )
-        if (!isKnown || collection.contract_address !== null) enterCollection(sql, server, collection)
+        if (!isKnown || collection.contract_address !== null) storeKnownCollection(sql, server, collection)
       })
     })
   }
@@ -137,7 +143,7 @@ export class AtMostOnce {
    */
   async #waitForEffect<Result>(operationId: string, wait: () => Promise<Result>): Promise<Result> {
     try {
-      return await nameOperation(operationId, wait)
+      return await withOperationId(operationId, wait)
     } catch (error) {
       await this.close()
       throw error
@@ -169,12 +175,12 @@ export class AtMostOnce {
     checkKey(idempotencyKey)
     checkReferences(request)
     checkKeys(request)
-    const operationId = operationIdOf(idempotencyKey)
+    const operationId = toOperationId(idempotencyKey)
     const body = JSON.parse(
       Buffer.from(await encode(endpoint, request as never, this.#connection.apiVersion)).toString('utf8'),
     ) as KeyedRequest['body']
     const keyedRequest = { endpoint, idempotencyKey, operationId, body, signal }
-    const keyed = await nameOperation(operationId, () =>
+    const keyed = await withOperationId(operationId, () =>
       inTurn(`${this.#connection.stateDir} ${operationId}`, signal, () => this.#whenFree(keyedRequest, timeoutMs)),
     )
     return { ...keyed, operationId, body }
@@ -237,18 +243,18 @@ async function inTurn<Result>(name: string, signal: AbortSignal, task: () => Pro
   void ended.then(() => {
     if (turns.get(name) === ended) turns.delete(name)
   })
-  return await orAborted(turn, signal)
+  return await rejectOnAbort(turn, signal)
 }
 
 /** The endpoints called by functions that accept an idempotency key, with each function's name for messages. */
-const FUNCTIONS = {
+const FUNCTION_BY_ENDPOINT = {
   createcollection: 'createCollection()',
   createnft: 'mint()',
   createnfttrans: 'mint()',
   transfernft: 'transfer()',
 } as const
 
-type CreationFunction = keyof typeof FUNCTIONS
+type CreationFunction = keyof typeof FUNCTION_BY_ENDPOINT
 
 interface KeyedRequest {
   endpoint: CreationFunction
@@ -301,7 +307,7 @@ async function operateForKey(
         keptAs: idempotencyKey,
         // Include the key, so that requests with equal content are separate operations.
         content: { ...body, idempotency_key: idempotencyKey },
-        note: FUNCTIONS[endpoint],
+        note: FUNCTION_BY_ENDPOINT[endpoint],
         again: false,
         mayForget: backend.isLocal && backend.id === null,
         request: async () => body,
@@ -334,12 +340,12 @@ async function reusedKeyError(
 ): Promise<GdnError> {
   const { earlier, server } = await state.read((sql) => ({
     earlier: readOperation(sql, operationId),
-    server: serverOriginOf(sql, operationId),
+    server: findServerOrigin(sql, operationId),
   }))
   const differs = [
     ...(server === origin ? [] : ['server']),
     ...(earlier.kind === endpoint ? [] : ['endpoint']),
-    ...(earlier.request === null ? [] : differencesOf(JSON.parse(earlier.request.body), body)),
+    ...(earlier.request === null ? [] : findDifferences(JSON.parse(earlier.request.body), body)),
   ]
   const shownFields = differs.slice(0, 3).join(', ') + (differs.length > 3 ? `, and ${differs.length - 3} more` : '')
   return new GdnError(
@@ -353,8 +359,8 @@ async function reusedKeyError(
 }
 
 function checkKey(key: unknown): void {
-  if (typeof key === 'string' && key.length > 0 && key.length <= MAX_KEY && key.isWellFormed()) return
-  const message = `must be a well-formed string of 1 to ${MAX_KEY} characters`
+  if (typeof key === 'string' && key.length > 0 && key.length <= MAX_KEY_LENGTH && key.isWellFormed()) return
+  const message = `must be a well-formed string of 1 to ${MAX_KEY_LENGTH} characters`
   throw new GdnError('invalid_input', `idempotencyKey ${message}`, {
     place: { field: 'idempotencyKey' },
     details: [{ field: 'idempotencyKey', message }],
@@ -376,7 +382,7 @@ function checkReferences(request: unknown): void {
 }
 
 function checkKeys(request: unknown): void {
-  const misspelled = misspelledKey(request)
+  const misspelled = findMisspelledKey(request)
   if (misspelled === null) return
   const { path, message } = misspelled
   const field = formatPath(path)
@@ -396,25 +402,25 @@ async function closeState(session: Promise<Session>): Promise<void> {
   opened?.state.close()
 }
 
-const SAME_KEY = 'Repeat the call with the same idempotency key'
+const SAME_KEY_HINT = 'Repeat the call with the same idempotency key'
 
 /** Hints for callers of the library. The usual hints name commands and flags. */
-const HINTS: Partial<Record<GdnError['code'], string>> = {
-  unknown_outcome: `${SAME_KEY}. The client first determines the outcome of the request.`,
-  pending: `${SAME_KEY} to keep waiting.`,
+const HINT_BY_CODE: Partial<Record<GdnError['code'], string>> = {
+  unknown_outcome: `${SAME_KEY_HINT}. The client first determines the outcome of the request.`,
+  pending: `${SAME_KEY_HINT} to keep waiting.`,
   nft_failed: 'A failed NFT is not minted. Fix the cause, and mint it with a new idempotency key.',
-  run_busy: `${SAME_KEY} to wait for the other process.`,
-  backend_restored: `${SAME_KEY}. The client first checks which requests the backend still has.`,
+  run_busy: `${SAME_KEY_HINT} to wait for the other process.`,
+  backend_restored: `${SAME_KEY_HINT}. The client first checks which requests the backend still has.`,
   seems_minted:
     'The state directory may be a copy, so an earlier call may have minted these NFTs. Nothing was sent. Check the NFTs in `details`.',
 }
 
 /** Adds the operation ID to errors, with a hint for callers of the library. */
-async function nameOperation<Result>(operationId: string, task: () => Promise<Result>): Promise<Result> {
+async function withOperationId<Result>(operationId: string, task: () => Promise<Result>): Promise<Result> {
   try {
     return await task()
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
-    throw error.with({ hint: HINTS[error.code] ?? error.hint, operationId })
+    throw error.with({ hint: HINT_BY_CODE[error.code] ?? error.hint, operationId })
   }
 }

@@ -5,9 +5,9 @@ import type { FileToUpload } from './call.ts'
 // An untyped program may pass any value. If a misspelled option were ignored, requests could be sent to the wrong
 // server, or a call could use the wrong timeout.
 
-const CLIENT = ['baseUrl', 'apiKey', 'stateDir', 'apiVersion']
-const WAITING = ['timeoutMs', 'signal']
-const OPERATION = [...WAITING, 'idempotencyKey', 'wait']
+const CLIENT_OPTIONS = ['baseUrl', 'apiKey', 'stateDir', 'apiVersion']
+const WAIT_OPTIONS = ['timeoutMs', 'signal']
+const OPERATION_OPTIONS = [...WAIT_OPTIONS, 'idempotencyKey', 'wait']
 
 /**
  * Checks the options of a client.
@@ -17,9 +17,11 @@ const OPERATION = [...WAITING, 'idempotencyKey', 'wait']
 export function checkClientOptions(options: object): void {
   // Accept the object that `startLocal` returns as options. Its functions are ignored.
   const values = Object.entries(options).filter(([, value]) => typeof value !== 'function')
-  const unknown = values.find(([name]) => !CLIENT.includes(name))
+  const unknown = values.find(([name]) => !CLIENT_OPTIONS.includes(name))
   if (unknown !== undefined) {
-    throw new GdnError('invalid_config', `${unknown[0]} is not an option of createClient()`, { hint: listOf(CLIENT) })
+    throw new GdnError('invalid_config', `${unknown[0]} is not an option of createClient()`, {
+      hint: listOf(CLIENT_OPTIONS),
+    })
   }
   const { apiVersion } = options as { apiVersion?: unknown }
   if (apiVersion === undefined || API_VERSIONS.some((version) => version === apiVersion)) return
@@ -32,14 +34,14 @@ export function checkClientOptions(options: object): void {
  *
  * @throws GdnError `invalid_input`
  */
-export const checkOperationOptions = (options: unknown) => checkCall(options, OPERATION)
+export const checkOperationOptions = (options: unknown) => checkCall(options, OPERATION_OPTIONS)
 
 /**
  * Checks the options of a wait.
  *
  * @throws GdnError `invalid_input`
  */
-export const checkWaitOptions = (options: unknown) => checkCall(options, WAITING)
+export const checkWaitOptions = (options: unknown) => checkCall(options, WAIT_OPTIONS)
 
 function checkCall(options: unknown, knownOptions: readonly string[]): void {
   const givenOptions: Record<string, unknown> = { ...(options as object | undefined) }

@@ -6,7 +6,7 @@ import type { IdentifiedBackend } from '../client/backend.ts'
 import { checkKey, parseBaseUrl } from '../client/base-url.ts'
 import type { Transport } from '../client/transport.ts'
 import { paceDirectories, stateDirectory } from '../config/paths.ts'
-import { proxyOf } from '../config/proxy.ts'
+import { readProxies } from '../config/proxy.ts'
 import { GdnError } from '../core/errors.ts'
 import { isLoopbackUrl } from '../core/parse-url.ts'
 import { Secret } from '../core/secret.ts'
@@ -49,7 +49,7 @@ function keyFor(origin: string, key: string | undefined): Secret {
   return secret
 }
 
-const HINT = 'Set baseUrl and apiKey, or GDN_BASE_URL and GDN_API_KEY.'
+const CONNECTION_HINT = 'Set baseUrl and apiKey, or GDN_BASE_URL and GDN_API_KEY.'
 
 /**
  * Opens a connection. Sends no request yet.
@@ -59,13 +59,13 @@ const HINT = 'Set baseUrl and apiKey, or GDN_BASE_URL and GDN_API_KEY.'
 export function openConnection({ baseUrl, apiKey, stateDir, apiVersion = '1.1' }: ClientOptions): ClientConnection {
   const address = baseUrl ?? env.GDN_BASE_URL
   if (address === undefined || address === '') {
-    throw new GdnError('invalid_config', 'no server is configured', { hint: HINT })
+    throw new GdnError('invalid_config', 'no server is configured', { hint: CONNECTION_HINT })
   }
   const url = parseBaseUrl(address, { hasKey: true, allowHttp: false })
   const { origin } = new URL(url)
   const isLocal = isLoopbackUrl(new URL(url))
   const secret = keyFor(origin, apiKey ?? env.GDN_API_KEY)
-  const proxy = isLocal ? undefined : proxyOf(env)
+  const proxy = isLocal ? undefined : readProxies(env)
   let transport: Promise<Transport> | undefined
   let client: Promise<ApiClient> | undefined
   let pace: ReturnType<typeof import('./sending.ts').createSharedPace> | undefined

@@ -2,15 +2,15 @@ import { canonicalJson } from '../core/canonical-json.ts'
 import { isObject } from '../core/json.ts'
 
 /** Fields that are added to a request after the comparison. */
-const ADDED = new Set(['reference_id', 'reference_ids'])
+const ADDED_FIELDS = new Set(['reference_id', 'reference_ids'])
 
 /** Returns the paths of the fields in which two requests differ, such as `metadata[0].title`. */
-export function differencesOf(first: unknown, second: unknown, path = ''): string[] {
+export function findDifferences(first: unknown, second: unknown, path = ''): string[] {
   if (isObject(first) && isObject(second) && Array.isArray(first) === Array.isArray(second)) {
     const keys = new Set([...Object.keys(first), ...Object.keys(second)])
     return [...keys]
-      .filter((key) => path !== '' || !ADDED.has(key))
-      .flatMap((key) => differencesOf(first[key], second[key], pathTo(path, key, Array.isArray(first))))
+      .filter((key) => path !== '' || !ADDED_FIELDS.has(key))
+      .flatMap((key) => findDifferences(first[key], second[key], pathTo(path, key, Array.isArray(first))))
   }
   return isEqual(first, second) ? [] : [path]
 }

@@ -1,14 +1,14 @@
 import { isEnsName } from '../api/ens-name.ts'
-import { misplacedType } from '../api/misspelled-key.ts'
+import { findMisplacedType } from '../api/misspelled-key.ts'
 import { type FieldIssue, formatPath } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
-import { type Column, IGNORED, ROW_KEYS } from './columns.ts'
+import { type Column, IGNORED_MEANING, ROW_KEYS } from './columns.ts'
 import { FileFields, withoutSamples } from './local-files.ts'
-import { nameMessage, RowReport } from './manifest-error.ts'
-import { beginsAsAddress } from './names-in-rows.ts'
+import { addFieldName, RowReport } from './manifest-error.ts'
+import { beginsLikeAddress } from './names-in-rows.ts'
 import type { ManifestOptions } from './options.ts'
 import type { ManifestIssue, ManifestRow } from './row.ts'
-import { ContractCheck, RowIds, TraitTypes, traitOf } from './row-checks.ts'
+import { ContractCheck, parseTrait, RowIds, TraitTypes } from './row-checks.ts'
 import { type Cell, type ManifestTarget, TargetCheck } from './target.ts'
 
 /** A built row, or the problems of a row. Local files aren't checked yet. */
@@ -26,7 +26,7 @@ export interface RowInput {
   /** The values of the cells. An undefined, null or blank value counts as an empty cell. */
   cells: readonly unknown[]
   /** Whether all text is known to be well-formed and free of NUL characters. */
-  trusted: boolean
+  isTrusted: boolean
 }
 
 /** The values of a row's cells. */
@@ -38,7 +38,7 @@ interface ReadCells extends Record<'receiver' | 'sender' | 'id' | 'contract_addr
   /**
    * Stays true while all text is well-formed and free of NUL characters. The schema then doesn't check the text again.
    */
-  trusted: boolean
+  isTrusted: boolean
 }
 
 const NO_FILES: LocalFiles = []
@@ -55,9 +55,9 @@ export class RowBuilder {
   readonly #target: TargetCheck
   readonly #contract = new ContractCheck()
   readonly #traits = new TraitTypes()
-  readonly #missing: ReadonlySet<string>
+  readonly #missingColumns: ReadonlySet<string>
   /** The ENS name of the address that `#party` returned last. */
-  #name: string | null = null
+  #lastName: string | null = null
   #report: RowReport
 
   /**
@@ -66,7 +66,7 @@ export class RowBuilder {
    */
   constructor(file: string, folder: string, options: ManifestOptions, missing: ReadonlySet<string> = new Set()) {
     this.#file = file
-    this.#missing = missing
+    this.#missingColumns = missing
     this.#files = new FileFields(folder, options)
     this.#options = options
     this.#report = new RowReport(file, missing)
@@ -79,11 +79,11 @@ export class RowBuilder {
   }
 
   fromCells(input: RowInput): BuiltRow {
-    const { line, columns, trusted: wasChecked } = input
+    const { line, columns, isTrusted: wasChecked } = input
     const report = this.#newReport(line)
     const cells = this.#readCells(input, report)
-    const { metadata, hasTitle, hasDescription, trusted } = cells
-    const isWhole = trusted && hasTitle && hasDescription
+    const { metadata, hasTitle, hasDescription, isTrusted } = cells
+    const isWhole = isTrusted && hasTitle && hasDescription
     const checked = isWhole
       ? this.#contract.checkTrusted(metadata)
       : this.#contract.check({
@@ -95,7 +95,7 @@ export class RowBuilder {
     // In a CSV file, the header has already set one type for each attribute.
     if (!wasChecked) this.#traits.check(line, metadata.attribute, columns, report)
     this.#target.check(cells.blockchain, cells.contract_address, report)
-    const name = cells.id === undefined ? null : this.#ids.check(cells.id, line, trusted, report)
+    const name = cells.id === undefined ? null : this.#ids.check(cells.id, line, isTrusted, report)
     return this.#finish(
       {
         line,
@@ -110,14 +110,14 @@ export class RowBuilder {
     )
   }
 
-  #readCells({ columns, cells, trusted: wasChecked }: RowInput, report: RowReport): ReadCells {
+  #readCells({ columns, cells, isTrusted: wasChecked }: RowInput, report: RowReport): ReadCells {
     // Create the object with all its properties, because spreading objects took half of the time per row.
     const read: ReadCells = {
       metadata: { title: '', description: '', file_fields: [] },
       hasTitle: false,
       hasDescription: false,
       localFiles: [],
-      trusted: true,
+      isTrusted: true,
       receiver: undefined,
       sender: undefined,
       id: undefined,
@@ -127,20 +127,20 @@ export class RowBuilder {
     for (let i = 0; i < columns.length; i++) {
       const column = columns[i]
       const cell = cells[i]
-      if (column === undefined || column.role.kind === IGNORED || cell === undefined || cell === null) continue
+      if (column === undefined || column.role.kind === IGNORED_MEANING || cell === undefined || cell === null) continue
       const { role } = column
       const trait = role.kind === 'attr' ? role.trait : undefined
       const text = trait !== undefined && typeof cell === 'number' ? String(cell) : cell
       if (typeof text !== 'string') {
         const expectedKind = trait === undefined ? 'a string' : 'a number'
         report.add(column, `${column.name} must be ${expectedKind}, not ${describeType(cell)}`)
-        read.trusted = false
+        read.isTrusted = false
         continue
       }
       // White space around a value is invisible in a spreadsheet, but would change the value.
       const value = text.trim()
       if (value === '') continue
-      if (!wasChecked && (!value.isWellFormed() || value.includes('\0'))) read.trusted = false
+      if (!wasChecked && (!value.isWellFormed() || value.includes('\0'))) read.isTrusted = false
       this.#take({ value, column }, read, report)
     }
     return read
@@ -168,13 +168,13 @@ export class RowBuilder {
         metadata.attribute.push(
           role.trait === undefined
             ? { tag: role.key, value }
-            : traitOf(role.key, role.trait, value, (problem) => report.add(column, `${column.name} ${problem}`)),
+            : parseTrait(role.key, role.trait, value, (problem) => report.add(column, `${column.name} ${problem}`)),
         )
         break
       case 'extra':
         metadata[role.key] = value
         break
-      case IGNORED:
+      case IGNORED_MEANING:
         break
       default:
         read[role.kind] = cell
@@ -183,7 +183,7 @@ export class RowBuilder {
 
   /** Returns an empty report. Rows without problems share one report, and each row with problems gets its own. */
   #newReport(line: number): RowReport {
-    if (this.#report.issues.length > 0) this.#report = new RowReport(this.#file, this.#missing)
+    if (this.#report.issues.length > 0) this.#report = new RowReport(this.#file, this.#missingColumns)
     this.#report.line = line
     return this.#report
   }
@@ -216,7 +216,7 @@ export class RowBuilder {
       report.add(field, `${field === '' ? 'the metadata' : field} ${message}`)
     }
     if (checked.ok) this.#traits.check(line, checked.value.attribute, null, report)
-    const misplaced = misplacedType(value)
+    const misplaced = findMisplacedType(value)
     if (misplaced !== null) {
       const field = formatPath(misplaced.path)
       report.add(field, `${field} ${misplaced.message}`, misplaced.hint)
@@ -241,9 +241,9 @@ export class RowBuilder {
   ): BuiltRow {
     const { line, id, title, metadata, localFiles } = parts
     const receiver = this.#party('receiver', parts.receiver, report)
-    const receiverName = this.#name
+    const receiverName = this.#lastName
     const sender = this.#party('sender', parts.sender, report)
-    const senderName = this.#name
+    const senderName = this.#lastName
     if (sender !== null && this.#options.dynamic === true) {
       report.add(parts.sender?.column ?? 'sender', "sender can't be used with --dynamic")
     }
@@ -268,12 +268,12 @@ export class RowBuilder {
     return { row }
   }
 
-  /** Returns the address of a receiver or sender, and sets `#name` to its ENS name. */
+  /** Returns the address of a receiver or sender, and sets `#lastName` to its ENS name. */
   #party(kind: 'receiver' | 'sender', cell: Cell | undefined, report: RowReport): string | null {
     const typed = cell?.value ?? this.#options[kind] ?? null
-    this.#name = null
+    this.#lastName = null
     if (typed === null) return null
-    const address = beginsAsAddress(typed) ? typed : this.#addressOf(kind, typed, cell?.column ?? null, report)
+    const address = beginsLikeAddress(typed) ? typed : this.#addressOf(kind, typed, cell?.column ?? null, report)
     if (address !== null) this.#target.checkAddress(kind, address, cell?.column ?? null, report)
     return address
   }
@@ -288,11 +288,11 @@ export class RowBuilder {
       if (text.startsWith('@') && addressOf !== undefined) return addressOf(text)
       if (ensNames === undefined || !isEnsName(text)) return text
       const { name, address } = ensNames.of(text)
-      this.#name = name
+      this.#lastName = name
       return address
     } catch (error) {
       if (!(error instanceof GdnError)) throw error
-      report.add(column ?? kind, nameMessage(kind, error), error.hint)
+      report.add(column ?? kind, addFieldName(kind, error), error.hint)
       return null
     }
   }

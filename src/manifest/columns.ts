@@ -1,4 +1,4 @@
-import { MAX_FILE_FIELDS, nftMetadata } from '../api/metadata.ts'
+import { MAX_FILE_FIELDS, nftMetadataSchema } from '../api/metadata.ts'
 import { METADATA_KEYS } from '../api/metadata-keys.ts'
 import { tagProblem } from '../api/tag-problem.ts'
 import { isTraitType, parseMaximum, TRAIT_TYPES, type TraitType } from '../api/traits.ts'
@@ -11,7 +11,7 @@ import { shellWord } from '../core/shell-word.ts'
 export type ColumnRole =
   | { kind: 'title' | 'description' | 'receiver' | 'sender' | 'id' | 'contract_address' | 'blockchain' }
   | { kind: 'file' | 'attr' | 'extra'; key: string; trait?: ColumnTrait | undefined }
-  | { kind: typeof IGNORED }
+  | { kind: typeof IGNORED_MEANING }
 
 /** The type of the trait in a column such as `attr(number,max=100):Power`. */
 export interface ColumnTrait {
@@ -27,11 +27,19 @@ export interface Column {
   role: ColumnRole
 }
 
-const PLAIN = ['title', 'description', 'receiver', 'sender', 'id', 'contract_address', 'blockchain'] as const
+const PLAIN_COLUMN_NAMES = [
+  'title',
+  'description',
+  'receiver',
+  'sender',
+  'id',
+  'contract_address',
+  'blockchain',
+] as const
 /** The names of all columns. A name that ends with a colon is followed by a custom key. */
-export const COLUMN_NAMES = [...PLAIN, 'image', 'file:', 'attr:', 'extra:'] as const
+export const COLUMN_NAMES = [...PLAIN_COLUMN_NAMES, 'image', 'file:', 'attr:', 'extra:'] as const
 /** The meaning of an ignored column. Only a mapping can assign this meaning, never a column name. */
-export const IGNORED = 'ignore'
+export const IGNORED_MEANING = 'ignore'
 const PREFIXED_NAME = /^(file|attr|extra):(.*)$/s
 
 // Invisible characters in a header: white space except the plain space, format characters and control characters.
@@ -59,7 +67,7 @@ export const SAMPLE_URL = 'https://example.com/'
 export type ParsedName = { role: ColumnRole } | { problem: string; hint?: string; isUnknown?: true }
 
 /** The ways to treat unknown columns. */
-export const UNKNOWN_COLUMNS = ['error', 'attr', 'extra', IGNORED] as const
+export const UNKNOWN_COLUMNS = ['error', 'attr', 'extra', IGNORED_MEANING] as const
 export type UnknownColumns = (typeof UNKNOWN_COLUMNS)[number]
 
 /** Options for reading column names. */
@@ -134,16 +142,16 @@ const mappingOf = (name: string, map: readonly ColumnMapping[]): ColumnMapping |
 
 /** Returns the reason why a meaning can't be assigned to a column, or null if it can. */
 export function meaningProblem(meaning: string): string | null {
-  if (meaning === IGNORED) return null
+  if (meaning === IGNORED_MEANING) return null
   const parsed = parseColumnName(meaning, {})
   if ('problem' in parsed) return parsed.problem
-  return spellingOf(parsed.role) === meaning || meaning === 'file:image'
+  return formatColumnName(parsed.role) === meaning || meaning === 'file:image'
     ? null
-    : `"${meaning}" is not a column; did you mean "${spellingOf(parsed.role)}"?`
+    : `"${meaning}" is not a column; did you mean "${formatColumnName(parsed.role)}"?`
 }
 
 /** Returns the name of a column as spelled in the documentation. */
-export function spellingOf(role: ColumnRole): string {
+export function formatColumnName(role: ColumnRole): string {
   if (!('key' in role)) return role.kind
   if (role.trait !== undefined) {
     const { type, max } = role.trait
@@ -164,10 +172,10 @@ export function parseColumnName(typed: string, naming: ColumnNaming): ParsedName
   }
   const { unknownColumns = 'error', columnMap = [], defaultMap = [] } = naming
   const mapped = mappingOf(typed, columnMap) ?? mappingOf(typed, defaultMap)
-  if (mapped?.[1] === IGNORED) return { role: { kind: IGNORED } }
+  if (mapped?.[1] === IGNORED_MEANING) return { role: { kind: IGNORED_MEANING } }
   const name = meaningOf(typed, mapped)
   if (/^attr *\(/i.test(name)) return parseTypedName(name)
-  const plain = PLAIN.find((plainName) => plainName === name)
+  const plain = PLAIN_COLUMN_NAMES.find((plainName) => plainName === name)
   if (plain !== undefined) return { role: { kind: plain } }
   if (name === 'image') return { role: { kind: 'file', key: 'image' } }
   const prefixed = PREFIXED_NAME.exec(name)
@@ -180,11 +188,11 @@ export function parseColumnName(typed: string, naming: ColumnNaming): ParsedName
     }
     if (MARKETPLACE_KEYS.includes(foldName(name))) {
       const meaning = `extra:${foldName(name)}`
-      const hint = `Marketplaces read this value from an extra key: rename the column to ${meaning}, or add ${mapFlag(name, meaning)}. ${leaveOutHint(name)}`
+      const hint = `Marketplaces read this value from an extra key: rename the column to ${meaning}, or add ${mapFlag(name, meaning)}. ${formatIgnoreHint(name)}`
       return { problem: `unknown column "${name}"`, hint }
     }
     if (foldName(name) === 'attributes') {
-      const hint = `Use a separate column for each trait, such as attr:Class or attr(number):Power. ${leaveOutHint(name)} To read metadata files, use \`gdn art import\`.`
+      const hint = `Use a separate column for each trait, such as attr:Class or attr(number):Power. ${formatIgnoreHint(name)} To read metadata files, use \`gdn art import\`.`
       return { problem: `unknown column "${name}"`, hint }
     }
     if (/^0x[0-9a-f]{40}$/i.test(name)) {
@@ -196,10 +204,10 @@ export function parseColumnName(typed: string, naming: ColumnNaming): ParsedName
     return {
       isUnknown: true,
       problem: `unknown column "${name}"`,
-      hint: `${close === undefined ? '' : `Did you mean "${close}"? `}${leaveOutHint(name)} To make the column a public attribute, add ${mapFlag(name, `attr:${name}`)}, or --unknown-columns attr for all unknown columns.`,
+      hint: `${close === undefined ? '' : `Did you mean "${close}"? `}${formatIgnoreHint(name)} To make the column a public attribute, add ${mapFlag(name, `attr:${name}`)}, or --unknown-columns attr for all unknown columns.`,
     }
   }
-  if (kind === undefined && unknownColumns === IGNORED) return { role: { kind: IGNORED } }
+  if (kind === undefined && unknownColumns === IGNORED_MEANING) return { role: { kind: IGNORED_MEANING } }
   // Marketplaces would treat tags that differ only in surrounding spaces as two traits, which look the same to users.
   const key = (prefixed?.[2] ?? name).trim()
   if (key === '') return { problem: `the column "${name}" needs a name after the colon` }
@@ -266,14 +274,14 @@ function correctedPrefix(name: string): string | null {
 /** Returns the flag that sets the meaning of a column. */
 export const mapFlag = (name: string, meaning: string): string => `--map ${shellWord(`${name}=${meaning}`)}`
 
-export const leaveOutHint = (name: string): string => `To ignore the column, add ${mapFlag(name, IGNORED)}.`
+export const formatIgnoreHint = (name: string): string => `To ignore the column, add ${mapFlag(name, IGNORED_MEANING)}.`
 
 /**
  * Returns the reason why the API contract rejects the key of a file, attribute or extra column, or null if it is valid.
  */
 function keyProblem({ kind, key }: { kind: 'file' | 'attr' | 'extra'; key: string }): string | null {
   if (kind === 'extra' && METADATA_KEYS.has(key)) return "is part of every NFT, so it can't be an extra key"
-  const checked = validate(nftMetadata, {
+  const checked = validate(nftMetadataSchema, {
     title: 'x',
     description: 'x',
     file_fields: kind === 'file' ? [{ key, url: SAMPLE_URL }] : [],
@@ -298,7 +306,7 @@ export function columnSetProblems(
   const byMeaning = new Map<string, Column>()
   for (const column of columns) {
     const { role } = column
-    if (role.kind === IGNORED) continue
+    if (role.kind === IGNORED_MEANING) continue
     // A file field and an extra key with the same name would be the same metadata key.
     const meaning = 'key' in role ? `${role.kind === 'attr' ? 'attr' : 'key'}:${role.key}` : role.kind
     const first = byMeaning.get(meaning)
@@ -311,9 +319,9 @@ export function columnSetProblems(
         problems.push({ column, problem, hint: 'Remove one of the columns. An attribute has one type.' })
         continue
       }
-      const isSame = spellingOf(first.role) === spellingOf(role)
-      const problem = `the columns "${first.name}" and "${column.name}" ${isSame ? `both mean ${spellingOf(role)}` : 'define the same metadata key'}`
-      const other = first.name === spellingOf(role) ? column.name : first.name
+      const isSame = formatColumnName(first.role) === formatColumnName(role)
+      const problem = `the columns "${first.name}" and "${column.name}" ${isSame ? `both mean ${formatColumnName(role)}` : 'define the same metadata key'}`
+      const other = first.name === formatColumnName(role) ? column.name : first.name
       problems.push({ column, problem, hint: `Remove one of the columns, or add ${mapFlag(other, `attr:${other}`)}.` })
     }
   }

@@ -78,7 +78,7 @@ export async function openCsv(
   const delimiter = separator?.[2] ?? findDelimiter(head.slice(lineStart, end.index), isKnown)
   const dialect = { delimiter, newline: end.newline }
   const [cells = []] = parserOf(dialect).parse(head.slice(lineStart, end.index), 0, false).data
-  const width = { cells: cells.length, named: namedColumns(cells) }
+  const width = { cells: cells.length, named: countNamedColumns(cells) }
   const bodyStart = end.index + end.newline.length
 
   return {
@@ -89,16 +89,16 @@ export async function openCsv(
     },
     delimiter,
     async *blocks() {
-      const headerBreaks = breaksIn(head.slice(lineStart, end.index), dialect)
+      const headerBreaks = countLineBreaks(head.slice(lineStart, end.index), dialect)
       const extraLines = linesAbove + headerBreaks
       const body = new BodyReader(file, dialect, width, { line: headLine + 1, extraLines })
-      yield* body.take(head.slice(bodyStart), done && fatal === null)
+      yield* body.readRecords(head.slice(bodyStart), done && fatal === null)
       try {
         if (fatal !== null) throw fatal
         while (!done) {
           const next = await input.next()
           done = next.done === true
-          yield* body.take(next.done === true ? '' : next.value, done)
+          yield* body.readRecords(next.done === true ? '' : next.value, done)
         }
       } catch (error) {
         // A decoding error contains the line in the file. Replace that line with the row number, which all other
@@ -121,10 +121,10 @@ class BodyReader {
   readonly #parser: Parser
   #line: number
   /** Number of line breaks within cells so far. */
-  #breaks: number
+  #lineBreakCount: number
   #rest = ''
   /** Length of the unparsed text at which an incomplete row is parsed again. */
-  #wanted = 0
+  #reparseLength = 0
 
   constructor(
     file: string,
@@ -137,18 +137,18 @@ class BodyReader {
     this.#width = width
     this.#parser = parserOf(dialect)
     this.#line = line
-    this.#breaks = extraLines
+    this.#lineBreakCount = extraLines
   }
 
-  *take(piece: string, isLast: boolean): Iterable<CsvRecord[]> {
+  *readRecords(piece: string, isLast: boolean): Iterable<CsvRecord[]> {
     const text = this.#rest + piece
     this.#rest = text
-    if (text === '' || (!isLast && text.length < this.#wanted)) return
+    if (text === '' || (!isLast && text.length < this.#reparseLength)) return
     const { data, errors, meta } = this.#parser.parse(text, 0, !isLast)
     this.#rest = isLast ? '' : text.slice(meta.cursor)
     // Parse a row that is longer than a chunk again only when its length has doubled, so that the total work stays
     // linear.
-    this.#wanted = meta.cursor === 0 && !isLast ? text.length * 2 : 0
+    this.#reparseLength = meta.cursor === 0 && !isLast ? text.length * 2 : 0
     const rowErrors = errors.filter(({ row = 0 }) => row < data.length)
     const quotes = rowErrors.length === 0 ? null : this.#quoteErrors(text, isLast)
     // Only quoted cells can contain line breaks.
@@ -156,9 +156,9 @@ class BodyReader {
     const records: CsvRecord[] = []
     for (const [index, cells] of data.entries()) {
       const line = this.#line
-      const fileLine = line + this.#breaks
+      const fileLine = line + this.#lineBreakCount
       this.#line++
-      if (mayBreak) for (const cell of cells) this.#breaks += breaksIn(cell, this.#dialect)
+      if (mayBreak) for (const cell of cells) this.#lineBreakCount += countLineBreaks(cell, this.#dialect)
       const quote = quotes?.get(index)
       if (quote !== undefined) records.push({ fileLine, issue: quote })
       else if (isBlank(cells)) continue
@@ -250,7 +250,7 @@ class BodyReader {
       message: `the row is longer than ${MAX_ROW_CHARACTERS / 1024 / 1024} million characters`,
       hint: quoted ? 'Look for a quote that is never closed.' : undefined,
     }
-    return new ManifestError(issue, this.#line + this.#breaks)
+    return new ManifestError(issue, this.#line + this.#lineBreakCount)
   }
 }
 
@@ -301,7 +301,7 @@ function unclosedQuoteError(file: string, line: number): ManifestError {
 }
 
 /** Returns the number of columns up to the last named one, because spreadsheets may add empty columns at the end. */
-const namedColumns = (names: readonly string[]): number => names.findLastIndex((name) => name.trim() !== '') + 1
+const countNamedColumns = (names: readonly string[]): number => names.findLastIndex((name) => name.trim() !== '') + 1
 
 /** Returns the letters that name a column in a spreadsheet. */
 function columnLetters(index: number): string {
@@ -316,7 +316,7 @@ function isBlank(cells: readonly string[]): boolean {
 }
 
 /** Counts the line breaks within a cell as text editors do. */
-function breaksIn(cell: string, { newline }: Dialect): number {
+function countLineBreaks(cell: string, { newline }: Dialect): number {
   const mark = newline === '\r' ? '\r' : '\n'
   let breaks = 0
   for (let at = cell.indexOf(mark); at !== -1; at = cell.indexOf(mark, at + 1)) breaks++

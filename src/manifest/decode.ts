@@ -123,23 +123,23 @@ function firstInvalid(data: Buffer): number {
  * after a CR may be in the next chunk.
  */
 class LineCounter {
-  #ended = 0
+  #endedLines = 0
   #endsInCr = false
 
   /** Counts the lines of a chunk. Returns the line on which the next chunk begins. */
   add(piece: Buffer): number {
     if (piece.length === 0) return this.line
-    if (this.#endsInCr && piece[0] !== LF) this.#ended++
-    for (let at = piece.indexOf(LF); at !== -1; at = piece.indexOf(LF, at + 1)) this.#ended++
+    if (this.#endsInCr && piece[0] !== LF) this.#endedLines++
+    for (let at = piece.indexOf(LF); at !== -1; at = piece.indexOf(LF, at + 1)) this.#endedLines++
     for (let at = piece.indexOf(CR); at !== -1; at = piece.indexOf(CR, at + 1)) {
-      if (at + 1 < piece.length && piece[at + 1] !== LF) this.#ended++
+      if (at + 1 < piece.length && piece[at + 1] !== LF) this.#endedLines++
     }
     this.#endsInCr = piece[piece.length - 1] === CR
     return this.line
   }
 
   get line(): number {
-    return this.#ended + (this.#endsInCr ? 1 : 0) + 1
+    return this.#endedLines + (this.#endsInCr ? 1 : 0) + 1
   }
 }
 

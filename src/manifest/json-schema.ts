@@ -1,8 +1,8 @@
-import { KNOWN_NAMES, OWN_NAME } from '../api/blockchains.ts'
+import { CUSTOM_NAME_PATTERN, KNOWN_NAMES } from '../api/blockchains.ts'
 import { createnft } from '../api/endpoints/createnft.ts'
 import { ENS_FORM } from '../api/ens-name.ts'
 import { FILE_URL_FORMS } from '../api/file-url.ts'
-import { MAX_KEY_LENGTH, nftMetadata } from '../api/metadata.ts'
+import { MAX_KEY_LENGTH, nftMetadataSchema } from '../api/metadata.ts'
 import { METADATA_KEYS } from '../api/metadata-keys.ts'
 import {
   ADDRESS_FORMS,
@@ -14,17 +14,17 @@ import {
   REFUSED_KEYS,
   textPattern,
 } from '../api/openapi/fields-schema.ts'
-import { type Json, jsonSchema, when } from '../api/openapi/json-schema.ts'
+import { conditionalSchema, type Json, jsonSchema } from '../api/openapi/json-schema.ts'
 import { TRAIT_TYPES, type TraitType } from '../api/traits.ts'
 import { COLUMN_NAMES, INVISIBLE, MAX_ID, namesOf, ROW_KEYS, SHORTENED_ID } from './columns.ts'
 
-type Name = (typeof COLUMN_NAMES)[number]
+type ColumnName = (typeof COLUMN_NAMES)[number]
 
 /** Key for all columns with typed traits in `COLUMN_NOTES`. */
-const TYPED = 'attr(type):'
+const TYPED_ATTRIBUTE = 'attr(type):'
 
 /** The meaning of each column. */
-export const COLUMN_NOTES: Readonly<Record<Name | typeof TYPED, string>> = {
+export const COLUMN_NOTES: Readonly<Record<ColumnName | typeof TYPED_ATTRIBUTE, string>> = {
   title: 'Title of the NFT (required)',
   description: 'Description of the NFT (required)',
   receiver:
@@ -37,45 +37,45 @@ export const COLUMN_NOTES: Readonly<Record<Name | typeof TYPED, string>> = {
   image: 'Image: an `http:`, `https:`, `ipfs:` or `ar:` URL, or a path relative to the manifest',
   'file:': 'URL or path of another file, stored under this metadata key',
   'attr:': 'An attribute that marketplaces show',
-  [TYPED]:
+  [TYPED_ATTRIBUTE]:
     'A typed trait: a number that marketplaces show as `number`, `boost_number` or `boost_percentage`, or a `date`. `attr(number,max=100):<tag>` also sets its maximum',
   'extra:': 'An extra metadata key',
 }
 
 /** Pattern for a name in the address book, such as `@alice`. */
-export const NAME_FORM = '@[\\s\\S]+'
+export const CONTACT_FORM = '@[\\s\\S]+'
 const PATH = '(?![a-zA-Z][a-zA-Z0-9+.-]+:)\\S(?:[\\s\\S]*\\S)?'
 
 /**
  * Returns the schema of a cell. White space around the value is ignored, and an empty cell or null counts as absent.
  */
-const cell = (...forms: readonly string[]): Json => ({
+const cellSchema = (...forms: readonly string[]): Json => ({
   type: ['string', 'null'],
   ...(forms.length === 0 ? {} : { pattern: `^\\s*(?:${forms.join('|')})?\\s*$` }),
 })
 
-const REQUIRED: Json = { type: 'string', pattern: '\\S' }
-const FILE = cell(...FILE_URL_FORMS, PATH)
-const PARTY = cell(...ADDRESS_FORMS, NAME_FORM, ENS_FORM)
+const REQUIRED_TEXT_SCHEMA: Json = { type: 'string', pattern: '\\S' }
+const FILE_SCHEMA = cellSchema(...FILE_URL_FORMS, PATH)
+const PARTY_SCHEMA = cellSchema(...ADDRESS_FORMS, CONTACT_FORM, ENS_FORM)
 
-const CELLS: Readonly<Record<Name, Json>> = {
-  title: REQUIRED,
-  description: REQUIRED,
-  receiver: PARTY,
-  sender: PARTY,
-  id: cell(`(?!${SHORTENED_ID.source.slice(1, -1)}\\s*$)\\S(?:[\\s\\S]{0,${MAX_ID - 2}}\\S)?`),
-  contract_address: cell(...ADDRESS_FORMS),
-  blockchain: { anyOf: [{ enum: KNOWN_NAMES }, cell(...KNOWN_NAMES, OWN_NAME.source.slice(1, -1))] },
-  image: FILE,
-  'file:': FILE,
-  'attr:': cell(),
-  'extra:': cell(),
+const CELL_SCHEMAS: Readonly<Record<ColumnName, Json>> = {
+  title: REQUIRED_TEXT_SCHEMA,
+  description: REQUIRED_TEXT_SCHEMA,
+  receiver: PARTY_SCHEMA,
+  sender: PARTY_SCHEMA,
+  id: cellSchema(`(?!${SHORTENED_ID.source.slice(1, -1)}\\s*$)\\S(?:[\\s\\S]{0,${MAX_ID - 2}}\\S)?`),
+  contract_address: cellSchema(...ADDRESS_FORMS),
+  blockchain: { anyOf: [{ enum: KNOWN_NAMES }, cellSchema(...KNOWN_NAMES, CUSTOM_NAME_PATTERN.source.slice(1, -1))] },
+  image: FILE_SCHEMA,
+  'file:': FILE_SCHEMA,
+  'attr:': cellSchema(),
+  'extra:': cellSchema(),
 }
 
 const eitherCase = (letter: string) => `[${letter}${letter.toUpperCase()}]`
 
 /** Returns a pattern for all names of a column, in any case, and with spaces or hyphens instead of underscores. */
-const spellings = (name: Name): string => {
+const spellings = (name: ColumnName): string => {
   const patternOf = (text: string) => text.replaceAll(/[a-z]/g, eitherCase).replaceAll('_', '(?:_|[ -]+)')
   return ` *(?:${namesOf(name).map(patternOf).join('|')}) *`
 }
@@ -83,10 +83,10 @@ const spellings = (name: Name): string => {
 /** Matches the key of a column, without the spaces around it. */
 const TRIMMED_KEY = `\\S(?:[\\s\\S]{0,${MAX_KEY_LENGTH - 2}}\\S)?`
 
-const isPrefix = (name: Name) => name.endsWith(':')
+const isPrefix = (name: ColumnName) => name.endsWith(':')
 
 /** Returns a pattern for the names of a column that ends with a custom key. */
-function prefixedPattern(name: Name): string {
+function prefixedPattern(name: ColumnName): string {
   const refused = { 'file:': REFUSED_KEYS.file, 'extra:': [...REFUSED_KEYS.extra, ...METADATA_KEYS] }[String(name)]
   const other = refused === undefined ? '' : `(?!(?:${refused.join('|')})\\s*$)`
   return `^(?![\\s\\S]*(?:${INVISIBLE.source}))${name.replaceAll(/[a-z]/g, eitherCase)}\\s*${other}${TRIMMED_KEY}\\s*$`
@@ -99,54 +99,57 @@ function typedNames(types: readonly TraitType[], settings: string): string {
   return `^(?![\\s\\S]*(?:${INVISIBLE.source}))${anyCase('attr')} *\\(${inside}\\) *:\\s*${TRIMMED_KEY}\\s*$`
 }
 
-const typedCell = (form: string): Json => ({
-  ...cell(form),
+const typedCellSchema = (form: string): Json => ({
+  ...cellSchema(form),
   type: ['string', 'number', 'null'],
-  description: COLUMN_NOTES[TYPED],
+  description: COLUMN_NOTES[TYPED_ATTRIBUTE],
 })
 
-const NUMBERS = TRAIT_TYPES.filter((type) => type !== 'date')
+const NUMBER_TYPES = TRAIT_TYPES.filter((type) => type !== 'date')
 
 /** The schemas of cells with typed traits, by the patterns of their column names. */
-const TYPED_CELLS: Readonly<Record<string, Json>> = {
-  [typedNames(NUMBERS, `(?:, *${'max'.replaceAll(/[a-z]/g, eitherCase)} *= *${NUMBER_FORM} *)?`)]:
-    typedCell(NUMBER_FORM),
-  [typedNames(['date'], '')]: typedCell(DATE_FORM),
+const TYPED_CELL_SCHEMAS: Readonly<Record<string, Json>> = {
+  [typedNames(NUMBER_TYPES, `(?:, *${'max'.replaceAll(/[a-z]/g, eitherCase)} *= *${NUMBER_FORM} *)?`)]:
+    typedCellSchema(NUMBER_FORM),
+  [typedNames(['date'], '')]: typedCellSchema(DATE_FORM),
 }
 
-const describedCell = (name: Name): Json => ({ ...CELLS[name], description: COLUMN_NOTES[name] })
+const describedCell = (name: ColumnName): Json => ({ ...CELL_SCHEMAS[name], description: COLUMN_NOTES[name] })
 
-const PLAIN = COLUMN_NAMES.filter((name) => !isPrefix(name))
+const PLAIN_COLUMN_NAMES = COLUMN_NAMES.filter((name) => !isPrefix(name))
 
 /** The property for the URL of the schema in a file. gdn ignores it. */
-export const SCHEMA_FIELD: Json = { type: 'string', description: 'The schema of this file, for editors' }
+export const SCHEMA_FIELD_SCHEMA: Json = { type: 'string', description: 'The schema of this file, for editors' }
 
 /** Returns the schema of a row with columns. */
 function columnsSchema(ownProperties: Json): Json {
   const patterns = [
-    ...PLAIN.map((name) => [`^(?!${name}$)${spellings(name)}$`, describedCell(name)] as const),
+    ...PLAIN_COLUMN_NAMES.map((name) => [`^(?!${name}$)${spellings(name)}$`, describedCell(name)] as const),
     ...COLUMN_NAMES.filter(isPrefix).map((name) => [prefixedPattern(name), describedCell(name)] as const),
   ]
   return {
     type: 'object',
-    properties: { ...ownProperties, ...Object.fromEntries(PLAIN.map((name) => [name, describedCell(name)])) },
-    patternProperties: { ...Object.fromEntries(patterns), ...TYPED_CELLS },
+    properties: {
+      ...ownProperties,
+      ...Object.fromEntries(PLAIN_COLUMN_NAMES.map((name) => [name, describedCell(name)])),
+    },
+    patternProperties: { ...Object.fromEntries(patterns), ...TYPED_CELL_SCHEMAS },
     additionalProperties: false,
     allOf: [
       ...(['title', 'description'] as const).map((name) =>
-        when({ propertyNames: { not: { pattern: `^${spellings(name)}$` } } }, { required: [name] }),
+        conditionalSchema({ propertyNames: { not: { pattern: `^${spellings(name)}$` } } }, { required: [name] }),
       ),
       ...addressesOfBlockchain(['receiver', 'sender'], (form) =>
-        cell(form, NAME_FORM, ...(form === EVM_ADDRESS ? [ENS_FORM] : [])),
+        cellSchema(form, CONTACT_FORM, ...(form === EVM_ADDRESS ? [ENS_FORM] : [])),
       ),
-      ...addressesOfBlockchain(['contract_address'], (form) => cell(form)),
+      ...addressesOfBlockchain(['contract_address'], (form) => cellSchema(form)),
     ],
   }
 }
 
 /** Returns the schema of metadata objects, which have the form of the API and may contain local files. */
 function metadataSchema(ownProperties: Json): Json {
-  const { properties, propertyNames, ...rest } = jsonSchema(nftMetadata, 'input', {}, fieldRules) as {
+  const { properties, propertyNames, ...rest } = jsonSchema(nftMetadataSchema, 'input', {}, fieldRules) as {
     properties: { file_fields: { items: { properties: { url: Json } } } } & Json
     propertyNames: { not: { enum: string[] } } & Json
   }
@@ -161,10 +164,14 @@ function metadataSchema(ownProperties: Json): Json {
 
 /** Returns the schema of a row: an object with columns, or a metadata object if it has `file_fields`. */
 export const rowSchema = (ownProperties: Json = {}): Json =>
-  when({ type: 'object', required: ['file_fields'] }, metadataSchema(ownProperties), columnsSchema(ownProperties))
+  conditionalSchema(
+    { type: 'object', required: ['file_fields'] },
+    metadataSchema(ownProperties),
+    columnsSchema(ownProperties),
+  )
 
 /** Returns the schema of a createnft or createnfttrans request as a manifest. */
-function requestManifest(): Json {
+function requestManifestSchema(): Json {
   const {
     properties,
     required: _filled,
@@ -174,14 +181,14 @@ function requestManifest(): Json {
   } & Json
   const party = (description: unknown) => ({
     type: 'string',
-    ...textPattern([...ADDRESS_FORMS, NAME_FORM, ENS_FORM]),
+    ...textPattern([...ADDRESS_FORMS, CONTACT_FORM, ENS_FORM]),
     description,
   })
   const metadata = { $ref: '#/$defs/metadata' }
   return {
     ...rest,
     properties: {
-      $schema: SCHEMA_FIELD,
+      $schema: SCHEMA_FIELD_SCHEMA,
       ...properties,
       receiver_wallet_address: party(COLUMN_NOTES.receiver),
       sender_wallet_address: party(COLUMN_NOTES.sender),
@@ -197,10 +204,14 @@ function requestManifest(): Json {
 
 /** Returns the schema of a JSON manifest: a list of rows, a request, or one row. */
 export const manifestSchema = (): Json => ({
-  ...when(
+  ...conditionalSchema(
     { type: 'array' },
     { minItems: 1, items: { $ref: '#/$defs/row' } },
-    when({ type: 'object', required: ['metadata'] }, requestManifest(), rowSchema({ $schema: SCHEMA_FIELD })),
+    conditionalSchema(
+      { type: 'object', required: ['metadata'] },
+      requestManifestSchema(),
+      rowSchema({ $schema: SCHEMA_FIELD_SCHEMA }),
+    ),
   ),
   $defs: { row: rowSchema(), metadata: metadataSchema({}) },
 })

@@ -1,5 +1,5 @@
 import { messageOf } from '../core/errors.ts'
-import { countMembers, membersOf, repeatedKey, scanValue, skipWhite } from '../core/json-scan.ts'
+import { countMembers, repeatedKey, scanMembers, scanValue, skipWhite } from '../core/json-scan.ts'
 import { ManifestError } from './manifest-error.ts'
 import type { ManifestIssue } from './row.ts'
 
@@ -122,10 +122,10 @@ async function openObject(input: TextWindow, file: string): Promise<JsonFile> {
 
 /** Returns the metadata objects of a request, each with its line. */
 function* metadataEntries(text: string, { file, line }: { file: string; line: number }): Iterable<JsonRecord> {
-  const metadata = membersOf(text, 0).find(({ key }) => key === 'metadata')
+  const metadata = scanMembers(text, 0).find(({ key }) => key === 'metadata')
   if (metadata === undefined) return
   const entry = (start: number, end: number) =>
-    parseEntry(text.slice(start, end), { file, line: line + breaksIn(text.slice(0, start)) })
+    parseEntry(text.slice(start, end), { file, line: line + countLineBreaks(text.slice(0, start)) })
   if (text[metadata.start] !== '[') return yield entry(metadata.start, metadata.end)
   for (let at = skipWhite(text, metadata.start + 1); text[at] !== ']'; ) {
     const value = scanValue(text, at)
@@ -168,7 +168,7 @@ function parseEntry(
   if (scanned !== null && countMembers(value) < scanned.members) {
     const duplicate = repeatedKey(text)
     if (duplicate !== null) {
-      const line = place.line + breaksIn(text.slice(0, duplicate.index))
+      const line = place.line + countLineBreaks(text.slice(0, duplicate.index))
       const message = `the key "${duplicate.key}" is repeated`
       return { issue: { place: { ...place, line, field: duplicate.key }, message, hint: 'Remove one of the keys.' } }
     }
@@ -187,7 +187,7 @@ function syntaxIssue(text: string, place: { file: string; line: number }, error:
   if (position === undefined) return { place, message }
   const before = text.slice(0, Number(position))
   const column = before.length - before.lastIndexOf('\n')
-  return { place: { ...place, line: place.line + breaksIn(before), column }, message }
+  return { place: { ...place, line: place.line + countLineBreaks(before), column }, message }
 }
 
 function tooLongError(file: string, line: number): ManifestError {
@@ -199,7 +199,7 @@ async function* asAsync<Item>(items: Iterable<Item>): AsyncIterable<Item> {
   yield* items
 }
 
-function breaksIn(text: string): number {
+function countLineBreaks(text: string): number {
   let breaks = 0
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) breaks++
   return breaks
@@ -228,7 +228,7 @@ class TextWindow {
 
   advance(characters: number): void {
     const end = this.#at + characters
-    this.#line += breaksIn(this.#text.slice(this.#at, end))
+    this.#line += countLineBreaks(this.#text.slice(this.#at, end))
     this.#at = end
   }
 

@@ -11,7 +11,7 @@ export class ListCounts {
   #sum = 0
 
   /** @throws ManifestError if the list has too many NFTs */
-  of(line: ListLine): number | { issue: ManifestIssue } {
+  parseCount(line: ListLine): number | { issue: ManifestIssue } {
     const text = line.text('count') ?? '1'
     const place = () => line.place('count')
     if (!/^[1-9]\d*$/.test(text)) {

@@ -1,4 +1,4 @@
-import { fastKeccakLoaded } from '../api/address.ts'
+import { waitForFastKeccak } from '../api/address.ts'
 import { type Blockchain, isEvm } from '../api/blockchains.ts'
 import { sha256Hex } from '../core/sha256-hex.ts'
 import { decodeText } from './decode.ts'
@@ -18,7 +18,7 @@ export interface ReceiverCheck {
    *
    * @throws GdnError if the receivers must be checked and the check fails
    */
-  leftOut(receivers: readonly string[]): Promise<ReadonlySet<string>>
+  findExcluded(receivers: readonly string[]): Promise<ReadonlySet<string>>
   /** Returns notes for the user about the receivers. Called after the last receiver. */
   notes(): Promise<readonly string[]>
   close(): Promise<void>
@@ -75,7 +75,7 @@ export function readListRows(path: string, list: ReceiverList, options: ListRowO
     } finally {
       await check?.close()
     }
-    if (isEmpty) yield [{ issue: withoutReceivers(list) }]
+    if (isEmpty) yield [{ issue: noReceiversIssue(list) }]
   }
 
   return {
@@ -105,7 +105,7 @@ async function* rowsForReceivers(
   const counts = new ListCounts()
   for await (const entries of readReceiverList(text, open.name, { blockchain, merge, names: options })) {
     const receivers = entries.flatMap((entry) => ('issue' in entry ? [] : entry.receiver))
-    const leftOut = (await check?.leftOut(receivers)) ?? NO_NAMES
+    const leftOut = (await check?.findExcluded(receivers)) ?? NO_NAMES
     let items: ManifestItem[] = []
     for (const entry of entries) {
       if ('issue' in entry) {
@@ -113,7 +113,7 @@ async function* rowsForReceivers(
         continue
       }
       const { line, receiver: address, name } = entry
-      const count = counts.of(entry)
+      const count = counts.parseCount(entry)
       if (typeof count !== 'number') {
         items.push(count)
         continue
@@ -132,12 +132,12 @@ async function* rowsForReceivers(
       }
     }
     yield items
-    await fastKeccakLoaded()
+    await waitForFastKeccak()
   }
   await ensNames?.close()
 }
 
-function withoutReceivers({ source, skipsContracts }: ReceiverList): ManifestIssue {
+function noReceiversIssue({ source, skipsContracts }: ReceiverList): ManifestIssue {
   const message = skipsContracts
     ? 'has no receivers except contracts and burn addresses, which are skipped'
     : 'has no receivers'

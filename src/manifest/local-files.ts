@@ -40,7 +40,7 @@ export function createFileCheck(folders: readonly string[]): InspectFile {
 async function checkFile(spelled: string, roots: readonly string[]): Promise<Inspection> {
   const path = existingPath(spelled)
   const message = (await fileProblem(path)) ?? (await placeProblem(path, roots))
-  if (message !== null) return { problem: { message, hint: await hintFor(path) }, warning: null }
+  if (message !== null) return { problem: { message, hint: await findPathHint(path) }, warning: null }
   try {
     const { problem, warning } = await inspectFile(path)
     return {
@@ -52,7 +52,7 @@ async function checkFile(spelled: string, roots: readonly string[]): Promise<Ins
   }
 }
 
-async function hintFor(path: string): Promise<string> {
+async function findPathHint(path: string): Promise<string> {
   if (/(?:^|[\\/])[a-z]:[\\/]/i.test(path)) return DRIVE_HINT
   if (sep === '\\' || !path.includes('\\')) return PATH_HINT
   const isFile = (await fileProblem(existingPath(path.replaceAll('\\', '/')))) === null
@@ -112,7 +112,7 @@ export class FileFields {
   take(field: FileField, localFiles: LocalFiles, at: Column | string, report: RowReport): FileField {
     const { key, url } = field
     if (!isLocalPath(url)) {
-      this.#options.onFileUrl?.(url, report.placeOf(at))
+      this.#options.onFileUrl?.(url, report.toPlace(at))
       return field
     }
     localFiles.push(this.#localFile(key, url, at, report))
@@ -140,7 +140,7 @@ export class FileFields {
         'Use an http(s) or ipfs URL.',
       )
     }
-    this.#options.onLocalFile?.(path, report.placeOf(at))
+    this.#options.onLocalFile?.(path, report.toPlace(at))
     return { key, path: isAbsolute(path) ? path : resolve(this.#folder, path) }
   }
 }
@@ -169,7 +169,7 @@ export function withoutSamples(metadata: Metadata, localFiles: LocalFiles): Meta
  * Returns the name of a local file for messages: its path relative to the manifest's folder, or its base name if it is
  * elsewhere.
  */
-export function shownName(manifest: string | null, path: string): string {
+export function formatFileName(manifest: string | null, path: string): string {
   const below = manifest === null ? '..' : relative(dirname(manifest), path)
   return below.startsWith('..') ? basename(path) : below
 }

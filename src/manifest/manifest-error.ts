@@ -41,7 +41,7 @@ const MAX_ISSUES_PER_ROW = 20
 /**
  * Returns the message for a name such as `@alice` without an address. Most of these messages begin with the field name.
  */
-export const nameMessage = (field: string, { message }: { message: string }): string =>
+export const addFieldName = (field: string, { message }: { message: string }): string =>
   message.startsWith('@') ? `${field} ${message}` : message
 
 /** Collects the problems of one row. Each problem has a column, or a field without a column. */
@@ -63,7 +63,7 @@ export class RowReport {
     return this.#kinds.has(name) || this.issues.some(({ place }) => place.field === name)
   }
 
-  placeOf(at: Column | string | null): Place {
+  toPlace(at: Column | string | null): Place {
     const place: Place = { file: this.#file, line: this.line }
     if (typeof at === 'string') {
       if (at !== '') place.field = at
@@ -77,6 +77,6 @@ export class RowReport {
   add(at: Column | string | null, message: string, hint?: string): void {
     if (this.issues.length >= MAX_ISSUES_PER_ROW) return
     if (at !== null && typeof at !== 'string') this.#kinds.add(at.role.kind)
-    this.issues.push({ place: this.placeOf(at), message, hint })
+    this.issues.push({ place: this.toPlace(at), message, hint })
   }
 }

@@ -11,7 +11,7 @@ const X = 120
  * Returns whether a text begins with `0x` and contains no dot, so that it isn't a name such as `0xalice.eth`. Used as a
  * fast first check, because most receivers are addresses.
  */
-export const beginsAsAddress = (text: string): boolean =>
+export const beginsLikeAddress = (text: string): boolean =>
   text.charCodeAt(0) === ZERO && text.charCodeAt(1) === X && !text.includes('.')
 
 /** Collects the ENS names in a block of rows to resolve them together. */
@@ -34,16 +34,16 @@ export class NamesInRows {
   }
 
   /** Adds the names in the cells of a row. If no flag sets the blockchain, it is that of the first row that has one. */
-  add(cells: readonly unknown[], { parties, chain }: NameColumns): void {
+  add(cells: readonly unknown[], { parties, blockchainColumn }: NameColumns): void {
     for (let at = 0; at < parties.length; at++) {
       const cell = cells[parties[at] ?? -1]
-      if (typeof cell !== 'string' || beginsAsAddress(cell)) continue
+      if (typeof cell !== 'string' || beginsLikeAddress(cell)) continue
       const text = cell.trim()
       this.#addText(text)
       // Cells of a CSV file are escaped. In other manifests, the text is used as it is.
       this.#addText(unescapeCell(text))
     }
-    this.#blockchain ??= textIn(cells[chain])
+    this.#blockchain ??= textIn(cells[blockchainColumn])
   }
 
   #addText(text: string): void {
@@ -82,14 +82,14 @@ const textIn = (cell: unknown): string | undefined =>
 
 type PartyKind = 'receiver' | 'sender'
 
-/** The positions of the columns that are needed to resolve names. `chain` is -1 if there is no blockchain column. */
+/** The positions of the columns that are needed to resolve names. `blockchainColumn` is -1 if there is no blockchain column. */
 interface NameColumns {
   parties: readonly number[]
-  chain: number
+  blockchainColumn: number
 }
 
-export function nameColumns(columns: readonly (Column | undefined)[]): NameColumns {
+export function findNameColumns(columns: readonly (Column | undefined)[]): NameColumns {
   const kinds = columns.map((column) => column?.role.kind)
   const parties = kinds.flatMap((kind, index) => (kind === 'receiver' || kind === 'sender' ? index : []))
-  return { parties, chain: kinds.indexOf('blockchain') }
+  return { parties, blockchainColumn: kinds.indexOf('blockchain') }
 }

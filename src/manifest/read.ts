@@ -1,4 +1,4 @@
-import { fastKeccakLoaded } from '../api/address.ts'
+import { waitForFastKeccak } from '../api/address.ts'
 import { shellWord } from '../core/shell-word.ts'
 import { parseColumnName } from './columns.ts'
 import { openCsv } from './csv.ts'
@@ -44,7 +44,7 @@ export interface ManifestSummary {
   target: ManifestTarget
 }
 
-const MAX_ISSUES = 1000
+const MAX_REPORTED_ISSUES = 1000
 const MAX_HEAD = 64 * 1024
 
 /**
@@ -91,7 +91,7 @@ export async function validateManifest(
     for (const item of block) {
       if ('issue' in item) {
         issueCount++
-        if (issues.length < MAX_ISSUES) issues.push(item.issue)
+        if (issues.length < MAX_REPORTED_ISSUES) issues.push(item.issue)
         continue
       }
       rows++
@@ -112,7 +112,7 @@ async function* read(source: ManifestSource, context: ReadContext, fingerprint: 
     for await (const block of readFormat(source, context, fingerprint)) {
       isEmpty &&= block.length === 0
       yield block
-      await fastKeccakLoaded()
+      await waitForFastKeccak()
     }
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error

@@ -9,15 +9,15 @@ import { parseColumnName } from './columns.ts'
 import { type CsvFile, type CsvRecord, openCsv } from './csv.ts'
 import { withOneLineEnding } from './decode.ts'
 import { HashTable } from './hash-table.ts'
-import { ManifestError, nameMessage } from './manifest-error.ts'
-import { beginsAsAddress } from './names-in-rows.ts'
+import { addFieldName, ManifestError } from './manifest-error.ts'
+import { beginsLikeAddress } from './names-in-rows.ts'
 import type { ManifestOptions } from './options.ts'
 import type { ManifestIssue } from './row.ts'
 
 /** Columns of a receiver list. Only the first column is required. */
-const PLAIN = ['receiver', 'count', 'token_ids'] as const
+const PLAIN_COLUMNS = ['receiver', 'count', 'token_ids'] as const
 const PRICES = ['price', 'currency'] as const
-export type ListColumn = (typeof PLAIN)[number] | (typeof PRICES)[number]
+export type ListColumn = (typeof PLAIN_COLUMNS)[number] | (typeof PRICES)[number]
 
 type Columns = Partial<Record<ListColumn, number>> & { receiver: number }
 
@@ -94,7 +94,7 @@ export async function* readReceiverList(
   { blockchain, merge, prices = false, names = {} }: ListOptions,
 ): AsyncGenerator<readonly (ListLine | { issue: ManifestIssue })[], void, undefined> {
   const csv = await openCsv(withOneLineEnding(text), file, (name) => columnOf(name, prices) !== null)
-  const isWithoutHeader = isPlain(csv, names)
+  const isWithoutHeader = isPlainList(csv, names)
   const columns = isWithoutHeader ? { receiver: 0 } : findColumns(csv, file, prices)
   const receivers = new ListedReceivers({ blockchain, merge, hasNames: names.ensNames !== undefined })
 
@@ -105,7 +105,7 @@ export async function* readReceiverList(
       issue: { place: cellPlace(file, line, 'receiver', columns), message, hint },
     })
     const resolved = resolveCell(cellAt(cells, columns.receiver), names)
-    if (resolved instanceof GdnError) return fail(nameMessage('receiver', resolved), resolved.hint)
+    if (resolved instanceof GdnError) return fail(addFieldName('receiver', resolved), resolved.hint)
     const { name, address } = resolved
     const problem = address === '' ? 'is required' : addressProblem(address, blockchain)
     if (problem !== null) return fail(`receiver ${problem}`)
@@ -115,7 +115,7 @@ export async function* readReceiverList(
   }
   const readAll = async (records: readonly CsvRecord[]) => {
     const cells = records.flatMap((record) => ('cells' in record ? cellAt(record.cells, columns.receiver) : []))
-    await openAll(cells, names, blockchain)
+    await openNamesInCells(cells, names, blockchain)
     return records.map(read)
   }
 
@@ -126,10 +126,10 @@ export async function* readReceiverList(
 const isName = (cell: string): boolean => cell.startsWith('@')
 
 /** Resolves the names among cells, so that `addressOf` returns their addresses. */
-async function openAll(cells: readonly string[], { openNames, ensNames }: ListNames, blockchain: Blockchain) {
+async function openNamesInCells(cells: readonly string[], { openNames, ensNames }: ListNames, blockchain: Blockchain) {
   if (openNames !== undefined && cells.some(isName)) await openNames()
   if (ensNames === undefined) return
-  const opened = new Set(cells.filter((cell) => !beginsAsAddress(cell) && isEnsName(cell)))
+  const opened = new Set(cells.filter((cell) => !beginsLikeAddress(cell) && isEnsName(cell)))
   if (opened.size > 0) await ensNames.open(opened, blockchain)
 }
 
@@ -141,7 +141,7 @@ function resolveCell(
   cell: string,
   { addressOf: resolve, ensNames, isName: isKnown = isName }: ListNames,
 ): { name: string | null; address: string } | GdnError {
-  if (beginsAsAddress(cell)) return { name: null, address: cell }
+  if (beginsLikeAddress(cell)) return { name: null, address: cell }
   try {
     if (resolve !== undefined && isKnown(cell)) return { name: null, address: resolve(cell) }
     return ensNames !== undefined && isEnsName(cell) ? ensNames.of(cell) : { name: null, address: cell }
@@ -191,7 +191,7 @@ class ListedReceivers {
 
 function columnOf(name: string, prices: boolean): ListColumn | null {
   const text = name.trim().toLowerCase()
-  const match = [...PLAIN, ...(prices ? PRICES : [])].find((column) => column === text)
+  const match = [...PLAIN_COLUMNS, ...(prices ? PRICES : [])].find((column) => column === text)
   if (match !== undefined) return match
   const parsed = parseColumnName(name.trim(), {})
   return 'role' in parsed && parsed.role.kind === 'receiver' ? 'receiver' : null
@@ -206,12 +206,12 @@ const isLikeAddress = (cell: string): boolean => /^(?:0x[0-9a-f]*|@.*|[1-9A-HJ-N
  * Returns whether the first line is an address or a name that the command accepts, which means that the list has no
  * header.
  */
-const isPlain = ({ header: { names } }: CsvFile, { isName: isKnown = isName, ensNames }: ListNames): boolean =>
+const isPlainList = ({ header: { names } }: CsvFile, { isName: isKnown = isName, ensNames }: ListNames): boolean =>
   names.length === 1 &&
   names.every((cell) => isLikeAddress(cell) || isKnown(cell) || (ensNames !== undefined && isEnsName(cell.trim())))
 
 /** Returns whether a header has the columns of a file for `gdn wallet add --from`. */
-const isContacts = (names: readonly string[]): boolean => {
+const isContactsFile = (names: readonly string[]): boolean => {
   const columnNames = new Set(names.map((name) => name.trim().toLowerCase()))
   return columnNames.has('name') && columnNames.has('address')
 }
@@ -229,9 +229,9 @@ function findColumns({ header: { line, names } }: CsvFile, file: string, prices:
   if (address !== -1) {
     throw listError(address + 1, 'has an address instead of a column name', 'Add the header receiver,count.')
   }
-  const allowed = [...PLAIN, ...(prices ? PRICES : [])]
+  const allowed = [...PLAIN_COLUMNS, ...(prices ? PRICES : [])]
   const hint = `Use the columns ${allowed.slice(0, -1).join(', ')} and ${allowed.at(-1)}, or one address per line without a header.`
-  const ofContacts = isContacts(names)
+  const ofContacts = isContactsFile(names)
     ? ` To use a file of contacts, run \`gdn wallet add --from ${shellWord(file)}\`, and then use a group such as @team in place of the file.`
     : ''
   const columns: Partial<Record<ListColumn, number>> = {}

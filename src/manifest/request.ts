@@ -2,11 +2,11 @@ import { isBlockchain, isEvm } from '../api/blockchains.ts'
 import { createnft } from '../api/endpoints/createnft.ts'
 import { createnfttrans } from '../api/endpoints/createnfttrans.ts'
 import { isEnsName } from '../api/ens-name.ts'
-import { sameAddress } from '../api/same-address.ts'
+import { isSameAddress } from '../api/same-address.ts'
 import { validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import type { RequestHead } from './json.ts'
-import { nameMessage } from './manifest-error.ts'
+import { addFieldName } from './manifest-error.ts'
 import type { ManifestOptions } from './options.ts'
 import type { ManifestIssue } from './row.ts'
 
@@ -44,7 +44,7 @@ export function applyRequest(
       options,
       issues: problems.map(({ field, error }) => ({
         place: { file, line, field },
-        message: nameMessage(field, error),
+        message: addFieldName(field, error),
         hint: error.hint,
       })),
     }
@@ -54,7 +54,7 @@ export function applyRequest(
   const checked = isTransferred ? validate(createnfttrans.request, sample) : validate(createnft.request, sample)
   if (!checked.ok) return { options, issues: checked.issues.map(({ field, message }) => issue(field, message)) }
   const issues = Object.keys(definedFlags)
-    .filter((field) => !sameAddress(String(definedFlags[field]), String(request[field])))
+    .filter((field) => !isSameAddress(String(definedFlags[field]), String(request[field])))
     .map((field) => issue(field, `is ${String(request[field])}, but the flag is ${String(definedFlags[field])}`))
   const { value } = checked
   return {

@@ -10,7 +10,7 @@ export const PROVENANCE_SALT = 'provenance_salt'
 export const PROVENANCE_SIGNATURE = 'provenance_signature'
 
 /** Returns the proof in revealed metadata: the salt, and, for a shuffled drop, the signature. */
-export function proofIn(metadata: unknown): Record<string, unknown> | undefined {
+export function readProof(metadata: unknown): Record<string, unknown> | undefined {
   if (!isObject(metadata) || metadata[PROVENANCE_SALT] === undefined) return undefined
   const proof: Record<string, unknown> = { [PROVENANCE_SALT]: metadata[PROVENANCE_SALT] }
   if (metadata[PROVENANCE_SIGNATURE] !== undefined) proof[PROVENANCE_SIGNATURE] = metadata[PROVENANCE_SIGNATURE]
@@ -18,4 +18,4 @@ export function proofIn(metadata: unknown): Record<string, unknown> | undefined 
 }
 
 /** Returns the salt of revealed metadata, or undefined. */
-export const saltIn = (metadata: unknown): unknown => (isObject(metadata) ? metadata[PROVENANCE_SALT] : undefined)
+export const readSalt = (metadata: unknown): unknown => (isObject(metadata) ? metadata[PROVENANCE_SALT] : undefined)

@@ -2,12 +2,12 @@ import { BoundedMap } from '../core/bounded-map.ts'
 import type { Place } from '../core/errors.ts'
 import { unescapeCell } from '../core/spreadsheet-text.ts'
 import { type BuiltRow, RowBuilder } from './build-row.ts'
-import { type Column, columnSetProblems, parseColumnName, spellingOf } from './columns.ts'
+import { type Column, columnSetProblems, formatColumnName, parseColumnName } from './columns.ts'
 import type { CsvFile, CsvRecord } from './csv.ts'
 import type { JsonFile, JsonRecord } from './json.ts'
 import { createFileCheck, type InspectFile } from './local-files.ts'
 import { ManifestError } from './manifest-error.ts'
-import { NamesInRows, nameColumns } from './names-in-rows.ts'
+import { findNameColumns, NamesInRows } from './names-in-rows.ts'
 import type { ManifestOptions } from './options.ts'
 import { applyRequest } from './request.ts'
 import type { InvalidRow, ManifestIssue, ManifestItem, RowProblem } from './row.ts'
@@ -49,7 +49,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
   const { checkRow, onFileWarning, onRow, onInvalidRow } = options
   const sinkOptions: RowSinkOptions = { file: open.name, check, checkRow, onFileWarning, onRow, onInvalidRow }
   const names = new NamesInRows(options, flagOf)
-  const named = nameColumns(columns)
+  const named = findNameColumns(columns)
   for await (const records of continueReading(first, reader)) {
     for (const record of records) if ('cells' in record) names.add(record.cells, named)
     await names.open()
@@ -61,8 +61,8 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
       } else {
         const cells = unescapeCells(record, columns, { file: open.name, onUnescaped: options.onUnescaped })
         options.onCells?.(record.line, cells)
-        const built = builder.fromCells({ line: record.line, columns, cells, trusted: true })
-        if (checkRow === undefined && needsNoCheck(built)) {
+        const built = builder.fromCells({ line: record.line, columns, cells, isTrusted: true })
+        if (checkRow === undefined && isCheckedRow(built)) {
           items.push(built)
           options.onRow?.(built.row, columns)
         } else await checkAndAdd(built, columns, sinkOptions, items)
@@ -114,7 +114,9 @@ async function suggest(
   const records = first.done === true ? [] : first.value.slice(0, CELLS_SAMPLED)
   const rows = records.flatMap((record) => ('cells' in record ? [record.cells] : []))
   const sampled = unknown.map(({ name, index }) => ({ name, cells: rows.map((cells) => cells[index]) }))
-  const usedMeanings = new Set(columns.flatMap((column) => (column === undefined ? [] : [spellingOf(column.role)])))
+  const usedMeanings = new Set(
+    columns.flatMap((column) => (column === undefined ? [] : [formatColumnName(column.role)])),
+  )
   const hasReceiver = typeof options.receiver === 'string'
   const hints = await suggestColumns(sampled, { usedMeanings, hasReceiver, folder })
   for (const { name, issue } of unknown) {
@@ -204,7 +206,7 @@ function resultColumns(names: readonly string[]): string[] {
 function reportMappedColumns(columns: readonly Column[], { onMapped }: ManifestOptions): void {
   if (onMapped === undefined) return
   const mapped = columns.flatMap(({ name, role }) => {
-    const meaning = spellingOf(role)
+    const meaning = formatColumnName(role)
     return name === meaning || name === 'file:image' ? [] : [[name, meaning] as const]
   })
   if (mapped.length > 0) onMapped(mapped)
@@ -236,11 +238,11 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
     }
     const { columns, issues } = await readKeys(line, value)
     const cells = Object.values(value)
-    names.add(cells, nameColumns(columns))
+    names.add(cells, findNameColumns(columns))
     return async (items: ManifestItem[]) => {
       const invalid = issues.map((issue) => ({ issue }))
       if (issues.length >= MAX_KEY_ISSUES) return addInvalid(items, invalid)
-      const built = builder.fromCells({ line, columns, cells, trusted: false })
+      const built = builder.fromCells({ line, columns, cells, isTrusted: false })
       // A row with invalid keys is built only to find its other problems.
       if (issues.length > 0 && 'row' in built) return addInvalid(items, invalid)
       items.push(...invalid)
@@ -305,7 +307,7 @@ function createKeyReader(file: string, folder: string, options: ManifestOptions)
       if (column !== null) report(column.name, problem, hint)
     }
     if (unknown.length > 0) {
-      const usedMeanings = new Set(knownColumns.map(({ role }) => spellingOf(role)))
+      const usedMeanings = new Set(knownColumns.map(({ role }) => formatColumnName(role)))
       const hasReceiver = typeof options.receiver === 'string'
       const suggestions = hints.get(joined) ?? (await suggestColumns(unknown, { usedMeanings, hasReceiver, folder }))
       hints.set(joined, suggestions)
@@ -324,7 +326,7 @@ function createKeyReader(file: string, folder: string, options: ManifestOptions)
   }
 }
 
-function needsNoCheck(built: BuiltRow): built is Extract<BuiltRow, { row: unknown }> {
+function isCheckedRow(built: BuiltRow): built is Extract<BuiltRow, { row: unknown }> {
   return 'row' in built && built.row.localFiles.length === 0
 }
 
@@ -346,7 +348,7 @@ async function checkAndAdd(
   let isValid = 'row' in built
   if ('issues' in built) for (const issue of built.issues) items.push({ issue, invalidRow })
   for (const { key, path } of localFiles) {
-    const { problem, warning, isOfMarketplaces = false } = await check(path)
+    const { problem, warning, isMarketplaceWarning = false } = await check(path)
     if (problem === null) invalidRow.localFiles.push({ key, path })
     if (problem === null && warning === null) continue
     const column = columns?.find((candidate) => candidate?.role.kind === 'file' && candidate.role.key === key)
@@ -357,7 +359,7 @@ async function checkAndAdd(
       field,
       column: column?.position,
     }
-    if (warning !== null) onFileWarning?.({ place, message: `${field} ${warning}` }, isOfMarketplaces)
+    if (warning !== null) onFileWarning?.({ place, message: `${field} ${warning}` }, isMarketplaceWarning)
     if (problem === null) continue
     isValid = false
     items.push({ issue: { place, ...problem, message: `${field} ${problem.message}` }, invalidRow })

@@ -1,6 +1,6 @@
 import { fileUrlProblem } from '../api/file-url.ts'
-import { MAX_METADATA_ITEMS, nftMetadata } from '../api/metadata.ts'
-import { text } from '../api/text.ts'
+import { MAX_METADATA_ITEMS, nftMetadataSchema } from '../api/metadata.ts'
+import { textSchema } from '../api/text.ts'
 import { type Attribute, parseTraitValue, type TraitType } from '../api/traits.ts'
 import { type Validated, validate } from '../api/validate.ts'
 import { quoted } from '../core/quoted.ts'
@@ -32,12 +32,12 @@ export class RowIds {
 }
 
 function textProblem(value: string): string | null {
-  const checked = validate(text, value)
+  const checked = validate(textSchema, value)
   return checked.ok ? null : (checked.issues[0]?.message ?? null)
 }
 
 /** Returns the typed trait of a cell. Calls `onProblem` for an invalid value. */
-export function traitOf(
+export function parseTrait(
   tag: string,
   { type, max }: ColumnTrait,
   value: string,
@@ -94,7 +94,7 @@ export class ContractCheck {
   #goodPrefix: string | null = null
 
   check(metadata: unknown): Validated<Metadata> {
-    return validate(nftMetadata, metadata)
+    return validate(nftMetadataSchema, metadata)
   }
 
   /**

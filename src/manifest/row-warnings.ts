@@ -20,15 +20,15 @@ interface AffectedRows {
 export class RowWarnings {
   /** The name of the manifest in messages. */
   readonly file: string
-  #rows = 0
-  #invalid = 0
+  #rowCount = 0
+  #invalidCount = 0
   #withoutId: AffectedRows = { rows: 0, first: 0 }
   #withoutImage: AffectedRows = { rows: 0, first: 0 }
   /** The column of the first row without an image whose text looks like an image; null if there is none. */
   #imageColumn: string | null = null
   #hasImageColumn = false
-  #quoted: AffectedRows = { rows: 0, first: 0 }
-  #escaped: { cells: number; first: Place } | null = null
+  #quotedRows: AffectedRows = { rows: 0, first: 0 }
+  #escapedCells: { cells: number; first: Place } | null = null
   #files: ManifestIssue[] = []
   #spellings = new Spellings()
 
@@ -44,19 +44,19 @@ export class RowWarnings {
   begin(): {
     [Name in 'onRow' | 'onInvalidRow' | 'onFileWarning' | 'onUnescaped']: NonNullable<ManifestOptions[Name]>
   } {
-    this.#rows = 0
-    this.#invalid = 0
+    this.#rowCount = 0
+    this.#invalidCount = 0
     this.#withoutId = { rows: 0, first: 0 }
     this.#withoutImage = { rows: 0, first: 0 }
     this.#imageColumn = null
     this.#hasImageColumn = false
-    this.#quoted = { rows: 0, first: 0 }
-    this.#escaped = null
+    this.#quotedRows = { rows: 0, first: 0 }
+    this.#escapedCells = null
     this.#files = []
     this.#spellings = new Spellings()
     return {
       onRow: (row, columns) => {
-        this.#rows++
+        this.#rowCount++
         // Don't count a metadata object, because it can't have an ID.
         if (row.id === null && columns !== null) countAffected(this.#withoutId, row)
         if (!this.#forMarketplace && !hasImage(row)) {
@@ -66,19 +66,19 @@ export class RowWarnings {
             this.#hasImageColumn = columns?.some((column) => column?.name === 'image') ?? false
           }
         }
-        if (isInQuotes(row.metadata.title)) countAffected(this.#quoted, row)
+        if (isInQuotes(row.metadata.title)) countAffected(this.#quotedRows, row)
         if (!this.#forMarketplace) this.#spellings.add(row)
       },
       onInvalidRow: () => {
-        this.#invalid++
+        this.#invalidCount++
       },
       onFileWarning: (warning, isOfMarketplaces) => {
         if (isOfMarketplaces && this.#forMarketplace) return
         if (this.#files.length < MAX_FILE_WARNINGS) this.#files.push(warning)
       },
       onUnescaped: (place) => {
-        if (this.#escaped === null) this.#escaped = { cells: 1, first: place }
-        else this.#escaped.cells++
+        if (this.#escapedCells === null) this.#escapedCells = { cells: 1, first: place }
+        else this.#escapedCells.cells++
       },
     }
   }
@@ -99,7 +99,7 @@ export class RowWarnings {
         hint: this.#imageHint(column, fillImage),
         fill: fillImage,
       }),
-      ...this.#aboutQuotes(this.#quoted),
+      ...this.#aboutQuotes(this.#quotedRows),
       ...this.#aboutEscaped(),
       ...this.#spellings.warnings(this.file),
       ...this.#files,
@@ -120,13 +120,13 @@ export class RowWarnings {
     { what, why, hint, fill }: Record<'what' | 'why' | 'hint' | 'fill', string>,
   ): ManifestIssue[] {
     if (rows === 0) return []
-    const isAll = rows === this.#rows
+    const isAll = rows === this.#rowCount
     const place = { file: this.file, line: isAll ? undefined : first }
     // Rows with errors aren't checked, so the message counts only valid rows.
-    const valid = this.#invalid > 0 ? 'valid ' : ''
+    const valid = this.#invalidCount > 0 ? 'valid ' : ''
     const who = isAll
       ? `no ${valid}row has ${what}`
-      : `${rows} of ${this.#rows} ${valid}rows ${rows === 1 ? 'has' : 'have'} no ${what.replace(/^an /, '')}`
+      : `${rows} of ${this.#rowCount} ${valid}rows ${rows === 1 ? 'has' : 'have'} no ${what.replace(/^an /, '')}`
     return [{ place, message: `${who}: ${why}`, hint: isAll ? hint : fill }]
   }
 
@@ -143,8 +143,8 @@ export class RowWarnings {
   }
 
   #aboutEscaped(): ManifestIssue[] {
-    if (this.#escaped === null) return []
-    const { cells, first: place } = this.#escaped
+    if (this.#escapedCells === null) return []
+    const { cells, first: place } = this.#escapedCells
     const message =
       cells === 1
         ? "has a ' before a formula: gdn removes the '"
@@ -159,8 +159,8 @@ const MAX_SPELLING_WARNINGS = 20
 
 /** Finds traits and values that differ only in case. Marketplaces show them as different traits or values. */
 class Spellings {
-  readonly #first = new Map<string, { text: string; line: number }>()
-  readonly #found = new Map<string, ManifestIssue>()
+  readonly #firstSpellings = new Map<string, { text: string; line: number }>()
+  readonly #warnings = new Map<string, ManifestIssue>()
 
   add({ line, metadata }: ManifestRow): void {
     for (const { tag, value } of metadata.attribute ?? []) {
@@ -172,15 +172,15 @@ class Spellings {
   /** Returns whether a text has the same spelling as its first occurrence. */
   #compare(kind: 'trait' | 'value', text: string, { line, tag }: { line: number; tag: string }): boolean {
     const key = kind === 'trait' ? tag.toLowerCase() : `${tag}\0${text.toLowerCase()}`
-    const first = this.#first.get(key)
-    if (first === undefined && this.#first.size < MAX_SPELLINGS) this.#first.set(key, { text, line })
+    const first = this.#firstSpellings.get(key)
+    if (first === undefined && this.#firstSpellings.size < MAX_SPELLINGS) this.#firstSpellings.set(key, { text, line })
     if (first === undefined || first.text === text) return true
     const of = kind === 'trait' ? '' : ` of ${quoted(tag)}`
     const where = first.line === line ? '' : ` on line ${first.line}`
     const message = `the ${kind} ${quoted(text)}${of} differs only in case from ${quoted(first.text)}${where}`
     const spelling = `${key}\0${text}`
-    if (!this.#found.has(spelling) && this.#found.size < MAX_SPELLING_WARNINGS) {
-      this.#found.set(spelling, {
+    if (!this.#warnings.has(spelling) && this.#warnings.size < MAX_SPELLING_WARNINGS) {
+      this.#warnings.set(spelling, {
         place: { line },
         message,
         hint: 'Use one spelling. Otherwise, marketplaces show both.',
@@ -190,7 +190,7 @@ class Spellings {
   }
 
   warnings(file: string): ManifestIssue[] {
-    return [...this.#found.values()].map(({ place, ...rest }) => ({ place: { file, ...place }, ...rest }))
+    return [...this.#warnings.values()].map(({ place, ...rest }) => ({ place: { file, ...place }, ...rest }))
   }
 }
 

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
-import { leaveOutHint, mapFlag, meaningProblem } from './columns.ts'
+import { formatIgnoreHint, mapFlag, meaningProblem } from './columns.ts'
 
 /** A column with an unknown meaning, with some of its cells. */
 export interface UnknownColumn {
@@ -40,9 +40,9 @@ interface ExaminedColumn {
   name: string
   kind: Kind
   /** Average length of the cells. */
-  length: number
+  averageLength: number
   /** Whether the cells could be IDs of rows: all different, and without spaces. */
-  couldBeIds: boolean
+  mayBeIds: boolean
 }
 
 /** Returns hints by column name, for unknown columns whose cells don't look like attributes. */
@@ -51,35 +51,37 @@ export async function suggestColumns(
   { usedMeanings, hasReceiver, folder }: ManifestContext,
 ): Promise<Map<string, string>> {
   const hints = new Map<string, string>()
-  const looked: ExaminedColumn[] = []
+  const examinedColumns: ExaminedColumn[] = []
   for (const { name, cells } of unknown.slice(0, MAX_COLUMNS)) {
     const column = await examineColumn(name, cells, folder)
-    if (column !== null) looked.push(column)
+    if (column !== null) examinedColumns.push(column)
   }
-  const free = new Set(['image', 'title', 'description', ...(hasReceiver ? [] : ['receiver'])])
-  for (const meaning of usedMeanings) free.delete(meaning)
-  for (const { name, kind } of looked) {
+  const freeMeanings = new Set(['image', 'title', 'description', ...(hasReceiver ? [] : ['receiver'])])
+  for (const meaning of usedMeanings) freeMeanings.delete(meaning)
+  for (const { name, kind } of examinedColumns) {
     if (kind === 'image' || kind === 'file') {
-      const meaning = kind === 'image' && free.delete('image') ? 'image' : `file:${name}`
+      const meaning = kind === 'image' && freeMeanings.delete('image') ? 'image' : `file:${name}`
       if (meaningProblem(meaning) === null)
         hints.set(name, `The cells of the column contain ${kind}s: add ${mapFlag(name, meaning)}.`)
-    } else if (kind === 'address' && free.delete('receiver')) {
+    } else if (kind === 'address' && freeMeanings.delete('receiver')) {
       hints.set(name, `The cells of the column are addresses: add ${mapFlag(name, 'receiver')}.`)
     }
   }
-  const texts = textsOf(looked, free)
-  for (const [meaning, { name }] of texts) hints.set(name, ifHint(name, `contains the ${meaning} of the NFT`, meaning))
-  const ids = looked.find(({ name, couldBeIds }) => couldBeIds && !hints.has(name))
-  if (ids !== undefined && !usedMeanings.has('id')) hints.set(ids.name, ifHint(ids.name, 'identifies the rows', 'id'))
+  const texts = assignTextColumns(examinedColumns, freeMeanings)
+  for (const [meaning, { name }] of texts)
+    hints.set(name, formatConditionalHint(name, `contains the ${meaning} of the NFT`, meaning))
+  const ids = examinedColumns.find(({ name, mayBeIds }) => mayBeIds && !hints.has(name))
+  if (ids !== undefined && !usedMeanings.has('id'))
+    hints.set(ids.name, formatConditionalHint(ids.name, 'identifies the rows', 'id'))
   return hints
 }
 
 /** Returns a hint for a column that may have a meaning, and on how to omit or publish the column otherwise. */
-function ifHint(name: string, condition: string, meaning: string): string {
+function formatConditionalHint(name: string, condition: string, meaning: string): string {
   const attribute = `attr:${name}`
   const other =
     meaningProblem(attribute) === null ? ` To make the column a public attribute, add ${mapFlag(name, attribute)}.` : ''
-  return `If the column ${condition}, rename the column to ${meaning}, or add ${mapFlag(name, meaning)}. ${leaveOutHint(name)}${other}`
+  return `If the column ${condition}, rename the column to ${meaning}, or add ${mapFlag(name, meaning)}. ${formatIgnoreHint(name)}${other}`
 }
 
 /** Patterns for column names that mean title or description in European languages. */
@@ -90,19 +92,22 @@ const DESCRIPTION_NAME = /descri|beschr|omschr|besk/i
  * Assigns text columns to a missing title and description by their names. If no column name means description, the
  * column with the longest text becomes the description.
  */
-function textsOf(looked: readonly ExaminedColumn[], free: ReadonlySet<string>): Map<string, ExaminedColumn> {
-  const texts = looked.filter(({ kind }) => kind === 'text')
+function assignTextColumns(
+  examinedColumns: readonly ExaminedColumn[],
+  freeMeanings: ReadonlySet<string>,
+): Map<string, ExaminedColumn> {
+  const texts = examinedColumns.filter(({ kind }) => kind === 'text')
   const assigned = new Map<string, ExaminedColumn>()
-  const isBoth = free.has('title') && free.has('description')
+  const isBoth = freeMeanings.has('title') && freeMeanings.has('description')
   const named = texts.find(({ name }) => DESCRIPTION_NAME.test(name))
-  const [longest] = texts.filter(({ name }) => !TITLE_NAME.test(name)).sort((a, b) => b.length - a.length)
+  const [longest] = texts.filter(({ name }) => !TITLE_NAME.test(name)).sort((a, b) => b.averageLength - a.averageLength)
   const description = named ?? longest
-  if (description !== undefined && free.has('description') && (!isBoth || texts.length > 1)) {
+  if (description !== undefined && freeMeanings.has('description') && (!isBoth || texts.length > 1)) {
     assigned.set('description', description)
   }
   const otherTexts = texts.filter((column) => column !== assigned.get('description'))
   const first = otherTexts.find(({ name }) => TITLE_NAME.test(name)) ?? otherTexts.find((column) => column !== named)
-  if (first !== undefined && free.has('title')) assigned.set('title', first)
+  if (first !== undefined && freeMeanings.has('title')) assigned.set('title', first)
   return assigned
 }
 
@@ -120,10 +125,10 @@ async function examineColumn(name: string, cells: readonly unknown[], folder: st
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
   }
   const [most] = [...kinds].sort(([, a], [, b]) => b - a)
-  const length = texts.reduce((sum, text) => sum + text.length, 0) / texts.length
-  const couldBeIds =
+  const averageLength = texts.reduce((sum, text) => sum + text.length, 0) / texts.length
+  const mayBeIds =
     texts.length >= MIN_IDS && new Set(texts).size === texts.length && texts.every((text) => ID.test(text))
-  return { name, kind: most?.[0] ?? 'text', length, couldBeIds }
+  return { name, kind: most?.[0] ?? 'text', averageLength, mayBeIds }
 }
 
 async function cellKind(cell: string, folder: string): Promise<Kind> {

@@ -1,7 +1,7 @@
 import { addressProblem, isLowerCaseAddress } from '../api/address.ts'
 import { blockchainHint } from '../api/blockchain-hint.ts'
 import { type Blockchain, isBlockchain, isEvm } from '../api/blockchains.ts'
-import { sameAddress } from '../api/same-address.ts'
+import { isSameAddress } from '../api/same-address.ts'
 import { quoted } from '../core/quoted.ts'
 import type { Column } from './columns.ts'
 import type { RowReport } from './manifest-error.ts'
@@ -18,7 +18,7 @@ export interface Cell {
 }
 
 const CHECKED_SLOTS = 8192
-const ONE_TARGET = 'Split the manifest: each run has one collection.'
+const ONE_TARGET_HINT = 'Split the manifest: each run has one collection.'
 
 /** Determines the common target of all rows and checks their addresses for its blockchain. */
 export class TargetCheck {
@@ -58,9 +58,9 @@ export class TargetCheck {
     const problem = addressProblem(contract.value, blockchain)
     if (problem !== null) report.add(contract.column, `contract_address ${problem}`)
     else if (contractAddress === null) this.#target = { blockchain, contractAddress: contract.value }
-    else if (!sameAddress(contract.value, contractAddress)) {
+    else if (!isSameAddress(contract.value, contractAddress)) {
       const message = `contract_address is ${contract.value}, but the run is for ${contractAddress}`
-      report.add(contract.column, message, ONE_TARGET)
+      report.add(contract.column, message, ONE_TARGET_HINT)
     }
   }
 
@@ -68,7 +68,7 @@ export class TargetCheck {
     const { blockchain } = this.#target
     if (!isBlockchain(value)) report.add(column, `unknown blockchain ${quoted(value)}`, blockchainHint(value))
     else if (blockchain === null) this.#target = { ...this.#target, blockchain: value }
-    else report.add(column, `blockchain is ${value}, but the run is for ${blockchain}`, ONE_TARGET)
+    else report.add(column, `blockchain is ${value}, but the run is for ${blockchain}`, ONE_TARGET_HINT)
   }
 
   checkAddress(kind: 'receiver' | 'sender', address: string, column: Column | null, report: RowReport): void {

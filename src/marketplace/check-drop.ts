@@ -2,24 +2,24 @@ import { count } from '../core/count.ts'
 import { quoted } from '../core/quoted.ts'
 import type { Column } from '../manifest/columns.ts'
 import type { ManifestRow } from '../manifest/row.ts'
-import { Findings, type FoundAt, placeIn } from './finding.ts'
+import { type FindingPlace, Findings, toPlace } from './finding.ts'
 import { MediaChecks, type MediaUse } from './media-checks.ts'
 import { TraitChecks } from './trait-checks.ts'
 
 /** Metadata keys in which OpenSea looks for the image. */
 const IMAGE_KEYS = ['image', 'image_data']
-const USES: Readonly<Record<string, MediaUse>> = { image: 'image', animation_url: 'animation' }
+const USE_BY_KEY: Readonly<Record<string, MediaUse>> = { image: 'image', animation_url: 'animation' }
 
 /** Checks the rows of a drop against OpenSea's rules. */
 export class DropCheck {
   readonly findings: Findings
   readonly #traits: TraitChecks
   readonly #media: MediaChecks
-  #rows = 0
-  #skipped = 0
+  #rowCount = 0
+  #skippedCount = 0
   #columns: readonly (Column | undefined)[] | null = null
   /** The columns of the last row, by kind and key. */
-  #byKey = new Map<string, Column>()
+  #columnByKey = new Map<string, Column>()
 
   /** @param file the name of the manifest in messages */
   constructor(file: string) {
@@ -33,14 +33,14 @@ export class DropCheck {
     { line, metadata, localFiles }: ManifestRow,
     columns: readonly (Column | undefined)[] | null,
   ): void => {
-    const row = ++this.#rows
-    const at = (name: string, kind: 'file' | 'attr' | 'extra', key: string): FoundAt =>
-      placeIn({ row, line }, this.#byKey.get(`${kind}:${key}`), name)
+    const row = ++this.#rowCount
+    const at = (name: string, kind: 'file' | 'attr' | 'extra', key: string): FindingPlace =>
+      toPlace({ row, line }, this.#columnByKey.get(`${kind}:${key}`), name)
     this.#index(columns)
     this.#traits.addRow(metadata.attribute ?? [], ({ tag }, index) => at(`attribute[${index}]`, 'attr', tag))
     const paths = new Map(localFiles.map(({ key, path }) => [key, path]))
     for (const { key, url } of metadata.file_fields) {
-      const use = USES[key]
+      const use = USE_BY_KEY[key]
       if (use === undefined) continue
       const path = paths.get(key)
       const usage = { use, at: at(key, 'file', key) }
@@ -57,13 +57,15 @@ export class DropCheck {
 
   /** Counts a row that isn't checked because it has a problem. */
   readonly skip = (): void => {
-    this.#rows++
-    this.#skipped++
+    this.#rowCount++
+    this.#skippedCount++
   }
 
   /** Reads the local files, and reports the findings that are known only after the last row. */
   async finish(signal: AbortSignal): Promise<Findings> {
-    this.#traits.finish(this.#skipped === 0 ? '' : ` among ${count(this.#rows - this.#skipped, 'valid row')}`)
+    this.#traits.finish(
+      this.#skippedCount === 0 ? '' : ` among ${count(this.#rowCount - this.#skippedCount, 'valid row')}`,
+    )
     await this.#media.finish(signal)
     return this.findings
   }
@@ -75,7 +77,7 @@ export class DropCheck {
   #index(columns: readonly (Column | undefined)[] | null): void {
     if (columns === this.#columns) return
     this.#columns = columns
-    this.#byKey = new Map(
+    this.#columnByKey = new Map(
       (columns ?? []).flatMap((column) =>
         column !== undefined && 'key' in column.role
           ? [[`${column.role.kind}:${column.role.key}`, column] as const]
@@ -84,7 +86,7 @@ export class DropCheck {
     )
   }
 
-  #checkExtras(metadata: ManifestRow['metadata'], at: (key: string) => FoundAt): void {
+  #checkExtras(metadata: ManifestRow['metadata'], at: (key: string) => FindingPlace): void {
     const { background_color: color, external_url: external, animation_url: animation } = metadata
     if (color !== undefined && !(typeof color === 'string' && /^[0-9a-f]{6}$/i.test(color))) {
       const message = `background_color must be six hexadecimal digits without #, not ${quotedValue(color)}`

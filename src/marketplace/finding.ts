@@ -3,7 +3,7 @@ import type { ManifestIssue } from '../manifest/row.ts'
 import { RULES, type RuleName, type Severity } from './rules.ts'
 
 /** A place in a manifest. For a collection, `row` and `line` are null. */
-export interface FoundAt {
+export interface FindingPlace {
   /** The row number, starting at 1. */
   row: number | null
   line: number | null
@@ -14,7 +14,7 @@ export interface FoundAt {
 }
 
 /** A violation of a rule, in the form that `--json` prints. */
-export interface Finding extends Omit<FoundAt, 'position'> {
+export interface MarketplaceFinding extends Omit<FindingPlace, 'position'> {
   severity: Severity
   rule: RuleName
   message: string
@@ -22,7 +22,7 @@ export interface Finding extends Omit<FoundAt, 'position'> {
   source_date: string
 }
 
-interface NewFinding extends FoundAt {
+interface NewFinding extends FindingPlace {
   rule: RuleName
   message: string
   fix: string
@@ -33,7 +33,7 @@ const MAX_FINDINGS = 1000
 /** Collects the first 1,000 findings of each severity, and counts all findings. */
 export class Findings {
   readonly #file: string
-  readonly #all: Record<Severity, (ManifestIssue & Finding)[]> = { error: [], warning: [], hint: [] }
+  readonly #bySeverity: Record<Severity, (ManifestIssue & MarketplaceFinding)[]> = { error: [], warning: [], hint: [] }
   readonly counts: Record<Severity, number> = { error: 0, warning: 0, hint: 0 }
 
   constructor(file: string) {
@@ -46,7 +46,7 @@ export class Findings {
     const place =
       row === null ? {} : { file: this.#file, line: line ?? undefined, field: column ?? undefined, column: position }
     const hint = `${fix} Rule ${rule}: ${source} (${date})`
-    this.#all[severity].push({
+    this.#bySeverity[severity].push({
       severity,
       row,
       line,
@@ -62,21 +62,21 @@ export class Findings {
   }
 
   /** Returns the findings of a severity as problems with locations, ordered by row. */
-  issues(severity: Severity): (ManifestIssue & Finding)[] {
-    return this.#all[severity].sort((a, b) => (a.row ?? 0) - (b.row ?? 0))
+  issues(severity: Severity): (ManifestIssue & MarketplaceFinding)[] {
+    return this.#bySeverity[severity].sort((a, b) => (a.row ?? 0) - (b.row ?? 0))
   }
 
   /** Returns the findings of a severity in machine-readable form. */
-  records(severity: Severity): Finding[] {
+  records(severity: Severity): MarketplaceFinding[] {
     return this.issues(severity).map(({ place: _place, hint: _hint, ...finding }) => finding)
   }
 }
 
 /** Returns the place of a column in a row. */
-export function placeIn(
-  { row, line }: Pick<FoundAt, 'row' | 'line'>,
+export function toPlace(
+  { row, line }: Pick<FindingPlace, 'row' | 'line'>,
   column: Column | undefined,
   name: string | null,
-): FoundAt {
+): FindingPlace {
   return { row, line, column: column?.name ?? name, position: column?.position }
 }

@@ -13,7 +13,7 @@ export const OPENSEA_URL = 'https://api.opensea.io'
  * OpenSea's network names. OpenSea doesn't list testnets. Source, as of 2026-11-28:
  * https://projectopensea.github.io/opensea-js/enums/Chain.html
  */
-const CHAINS: Readonly<Record<string, string>> = {
+const CHAIN_NAMES: Readonly<Record<string, string>> = {
   ethereum: 'ethereum',
   polygon: 'polygon',
   'arbitrum-one': 'arbitrum',
@@ -29,10 +29,10 @@ const CHAINS: Readonly<Record<string, string>> = {
  * @throws GdnError `usage` if OpenSea doesn't list NFTs on the network
  */
 export function openSeaChain(blockchain: Blockchain): string {
-  const name = Object.hasOwn(CHAINS, blockchain) ? CHAINS[blockchain] : undefined
+  const name = Object.hasOwn(CHAIN_NAMES, blockchain) ? CHAIN_NAMES[blockchain] : undefined
   if (name !== undefined) return name
   throw new GdnError('usage', `OpenSea doesn't list NFTs on ${blockchain}`, {
-    hint: `Nothing was sent to OpenSea. OpenSea lists NFTs on ${Object.keys(CHAINS).join(', ')}.`,
+    hint: `Nothing was sent to OpenSea. OpenSea lists NFTs on ${Object.keys(CHAIN_NAMES).join(', ')}.`,
   })
 }
 
@@ -53,24 +53,24 @@ export interface OpenSeaOptions {
 
 const TIMEOUT_MS = 30_000
 const MAX_RESPONSE_BYTES = 256 * 1024
-const TRIES = 3
+const MAX_TRIES = 3
 /** Maximum number of rate-limited requests for one NFT. Without this limit, a server could make gdn wait forever. */
-const LIMITED_TRIES = 10
+const MAX_RATE_LIMITED_TRIES = 10
 const BACKOFF = { firstMs: 1000, maxMs: 8000 }
 /** Maximum wait for the rate limit in milliseconds. Free keys have hourly limits. */
 const MAX_WAIT_MS = 5 * 60_000
 /** The wait in milliseconds after a 429 that states no duration. */
-const USUAL_WAIT_MS = 10_000
+const DEFAULT_WAIT_MS = 10_000
 
 /**
  * Returns the wait that a response requests, in milliseconds: `Retry-After`, or `X-RateLimit-Reset`, which is a Unix
  * time in seconds (https://docs.opensea.io/reference/api-keys).
  */
-function waitOf(headers: TransportResponse['headers'], wallClock: number): number {
+function parseWaitMs(headers: TransportResponse['headers'], wallClock: number): number {
   const after = retryAfterMs(headers, wallClock)
   if (after !== null) return after
   const reset = Number(headers['x-ratelimit-reset'])
-  return reset > 0 ? Math.max(0, reset * 1000 - wallClock) : USUAL_WAIT_MS
+  return reset > 0 ? Math.max(0, reset * 1000 - wallClock) : DEFAULT_WAIT_MS
 }
 
 /** Returns the reason why a request was rejected. The response is untrusted, and may quote the request. */
@@ -81,14 +81,14 @@ function rejectionReason({ status, body }: TransportResponse): string {
   return text === '' ? `HTTP ${status}` : `HTTP ${status}: ${excerpt(text)}`
 }
 
-const isPage = ({ headers, body }: TransportResponse) =>
+const isHtmlPage = ({ headers, body }: TransportResponse) =>
   /\bhtml\b/i.test(headers['content-type'] ?? '') || /^\s*</.test(Buffer.from(body.subarray(0, 100)).toString('latin1'))
 
 /** Asks OpenSea to refresh the metadata of NFTs. Repeating a request has no additional effect. */
-export class OpenSea {
+export class OpenSeaClient {
   readonly #options: OpenSeaOptions
   readonly #host: string
-  #next = 0
+  #nextRequestMs = 0
 
   constructor(options: OpenSeaOptions) {
     this.#options = options
@@ -108,26 +108,26 @@ export class OpenSea {
     const url = `${this.#options.url}/api/v2/chain/${chain}/contract/${address}/nfts/${id}/refresh`
     let limited = 0
     for (let tries = 1; ; ) {
-      const response = await this.#once(url)
+      const response = await this.#requestOnce(url)
       if (response instanceof TransportError || response.status >= 500) {
         const why = response instanceof TransportError ? excerpt(response.message) : `HTTP ${response.status}`
-        if (tries >= TRIES)
+        if (tries >= MAX_TRIES)
           throw this.#error('unreachable', `can't be reached: ${why}`, 'Run the same command again later.')
         await this.#options.sleep(backoffMs(tries++, BACKOFF), this.#options.signal)
       } else if (response.status === 429) {
-        if (++limited === LIMITED_TRIES) {
+        if (++limited === MAX_RATE_LIMITED_TRIES) {
           throw this.#error(
             'rate_limited',
-            `rejected ${LIMITED_TRIES} requests in a row`,
+            `rejected ${MAX_RATE_LIMITED_TRIES} requests in a row`,
             'Run the same command again later.',
           )
         }
         await this.#waitFor(response)
-      } else return this.#judge(response)
+      } else return this.#readResult(response)
     }
   }
 
-  #judge(response: TransportResponse): string | null {
+  #readResult(response: TransportResponse): string | null {
     const { status } = response
     if (status === 401) {
       throw this.#error(
@@ -140,8 +140,8 @@ export class OpenSea {
     if (status >= 300 && status < 400) {
       throw this.#error('bad_answer', `redirects with HTTP ${status}, which gdn doesn't follow`, 'Check --opensea-url.')
     }
-    if (status >= 400) return isPage(response) ? `HTTP ${status}` : rejectionReason(response)
-    if (status < 200 || isPage(response)) {
+    if (status >= 400) return isHtmlPage(response) ? `HTTP ${status}` : rejectionReason(response)
+    if (status < 200 || isHtmlPage(response)) {
       throw this.#error(
         'bad_answer',
         `returned an HTML page instead of an API response: HTTP ${status}`,
@@ -151,11 +151,11 @@ export class OpenSea {
     return null
   }
 
-  async #once(url: string): Promise<TransportResponse | TransportError> {
+  async #requestOnce(url: string): Promise<TransportResponse | TransportError> {
     const { transport, key, userAgent, signal, rate, now, sleep } = this.#options
-    const wait = this.#next - now()
+    const wait = this.#nextRequestMs - now()
     if (wait > 0) await sleep(wait, signal)
-    this.#next = now() + 1000 / rate
+    this.#nextRequestMs = now() + 1000 / rate
     try {
       return await transport.request({
         method: 'POST',
@@ -174,7 +174,7 @@ export class OpenSea {
   }
 
   async #waitFor({ headers }: TransportResponse): Promise<void> {
-    const wait = waitOf(headers, Date.now())
+    const wait = parseWaitMs(headers, Date.now())
     if (wait > MAX_WAIT_MS) {
       const minutes = Math.ceil(wait / 60_000)
       throw this.#error(

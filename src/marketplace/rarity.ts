@@ -12,15 +12,15 @@ export const METHOD_TEXT =
  * Maximum difference of equal scores, relative to the larger score. Sums of the same numbers in a different order
  * differ by less.
  */
-const TOLERANCE = 1e-9
+const SCORE_TOLERANCE = 1e-9
 
 class Trait {
   /** The name in its first spelling. */
   readonly name: string
   readonly type: TraitType | undefined
   /** The values, by folded text. */
-  readonly values = new Map<string, Value>()
-  readonly none: Value = { trait: this, text: null, count: 0, number: -1 }
+  readonly values = new Map<string, TraitValue>()
+  readonly none: TraitValue = { trait: this, text: null, count: 0, number: -1 }
 
   constructor(name: string, type: TraitType | undefined) {
     this.name = name
@@ -36,7 +36,7 @@ class Trait {
   }
 }
 
-interface Value {
+interface TraitValue {
   trait: Trait
   /** The value in its first spelling, or null for NFTs without the trait. */
   text: string | null
@@ -55,20 +55,20 @@ export interface TraitShare {
 }
 
 /** Number of rare traits to show for an NFT. */
-export const RAREST = 3
+export const MAX_RAREST_TRAITS = 3
 
 /** Formats a share as a percentage. */
-export const percent = (share: number): string => `${(share * 100).toFixed(share < 0.01 ? 2 : 1)}%`
+export const formatPercent = (share: number): string => `${(share * 100).toFixed(share < 0.01 ? 2 : 1)}%`
 
 /** Text to show for NFTs without a trait. It must differ from the value "none". */
-export const MISSING = '(missing)'
+export const MISSING_TEXT = '(missing)'
 
 /** Formats a trait and the share of NFTs that have it. */
 export const traitText = ({ trait, value, share }: TraitShare): string =>
-  `${trait}: ${value ?? MISSING} (${percent(share)})`
+  `${trait}: ${value ?? MISSING_TEXT} (${formatPercent(share)})`
 
 /** Folds a name or a value for comparison. Case and outer white space are ignored, as in OpenRarity. */
-const fold = (text: string) => text.trim().toLowerCase()
+const foldCase = (text: string) => text.trim().toLowerCase()
 
 /**
  * Counts the traits of a collection and ranks its NFTs. Uses 8 bytes of memory for each trait of each NFT, and stores
@@ -77,7 +77,7 @@ const fold = (text: string) => text.trim().toLowerCase()
 export class Rarity {
   /** The traits, by kind and folded name, in the order of their first NFT. */
   readonly #traits = new Map<string, Trait>()
-  readonly #values: Value[] = []
+  readonly #values: TraitValue[] = []
   /** The value numbers of all NFTs. `#ends` contains the index after the last value of each NFT. */
   readonly #cells: number[] = []
   readonly #ends: number[] = []
@@ -90,8 +90,8 @@ export class Rarity {
   add(attributes: readonly Attribute[]): void {
     const numbers = new Map<Trait, number>()
     for (const { tag, value, display_type: type } of attributes) {
-      const trait = this.#traitOf(tag, type)
-      numbers.set(trait, this.#numberOf(trait, value))
+      const trait = this.#findOrAddTrait(tag, type)
+      numbers.set(trait, this.#findOrAddValue(trait, value))
     }
     for (const number of numbers.values()) {
       const value = this.#values[number]
@@ -113,8 +113,8 @@ export class Rarity {
     )
   }
 
-  #traitOf(name: string, type: TraitType | undefined): Trait {
-    const key = `${type === undefined}:${fold(name)}`
+  #findOrAddTrait(name: string, type: TraitType | undefined): Trait {
+    const key = `${type === undefined}:${foldCase(name)}`
     const knownTrait = this.#traits.get(key)
     if (knownTrait !== undefined) return knownTrait
     const trait = new Trait(name, type)
@@ -122,8 +122,8 @@ export class Rarity {
     return trait
   }
 
-  #numberOf(trait: Trait, text: string): number {
-    const name = fold(text)
+  #findOrAddValue(trait: Trait, text: string): number {
+    const name = foldCase(text)
     const knownValue = trait.values.get(name)
     if (knownValue !== undefined) return knownValue.number
     const value = { trait, text, count: 0, number: this.#values.length }
@@ -142,11 +142,11 @@ export class Ranking {
   readonly ranks: Uint32Array
   readonly size: number
   readonly #traits: readonly Trait[]
-  readonly #valuesOf: (index: number) => readonly Value[]
+  readonly #valuesOf: (index: number) => readonly TraitValue[]
   /** The values that represent missing traits, with the rarest first. */
-  readonly #nones: readonly Value[]
+  readonly #nones: readonly TraitValue[]
 
-  constructor(traits: readonly Trait[], size: number, valuesOf: (index: number) => readonly Value[]) {
+  constructor(traits: readonly Trait[], size: number, valuesOf: (index: number) => readonly TraitValue[]) {
     this.size = size
     this.#traits = traits
     this.#valuesOf = valuesOf
@@ -168,7 +168,7 @@ export class Ranking {
     ]
     for (const { isScored: scored, type = null, values, none } of traits) {
       const all = none.count > 0 ? [...values.values(), none] : [...values.values()]
-      for (const value of all.sort((a, b) => (scored ? a.count - b.count : 0) || compare(a.text, b.text))) {
+      for (const value of all.sort((a, b) => (scored ? a.count - b.count : 0) || compareValues(a.text, b.text))) {
         yield { ...this.#shareOf(value), bits: this.#bits(value), scored, display_type: type }
       }
     }
@@ -180,12 +180,12 @@ export class Ranking {
   }
 
   /** Returns the names of the traits that don't count toward the score. */
-  get unscored(): string[] {
+  get unscoredTraits(): string[] {
     return this.#typed(false)
   }
 
   /** Returns the names of the traits that are typed in some NFTs and scored as text in others. */
-  get mixed(): string[] {
+  get mixedTraits(): string[] {
     return this.#typed(true)
   }
 
@@ -194,31 +194,33 @@ export class Ranking {
    * typed
    */
   #typed(isMixed: boolean): string[] {
-    const scored = new Set(this.#traits.flatMap(({ isScored, name }) => (isScored ? [fold(name)] : [])))
-    return this.#traits.flatMap(({ isScored, name }) => (!isScored && scored.has(fold(name)) === isMixed ? [name] : []))
+    const scored = new Set(this.#traits.flatMap(({ isScored, name }) => (isScored ? [foldCase(name)] : [])))
+    return this.#traits.flatMap(({ isScored, name }) =>
+      !isScored && scored.has(foldCase(name)) === isMixed ? [name] : [],
+    )
   }
 
   /** Returns the rarest traits of an NFT that count toward its score. */
-  rarest(index: number, most: number): TraitShare[] {
+  rarestTraits(index: number, most: number): TraitShare[] {
     const values = this.#valuesOf(index).filter(({ trait }) => trait.isScored)
     const presentTraits = new Set(values.map(({ trait }) => trait))
-    const missing: Value[] = []
+    const missing: TraitValue[] = []
     for (const none of this.#nones) {
       if (missing.length >= most) break
       if (!presentTraits.has(none.trait)) missing.push(none)
     }
-    const all = [...values, ...missing].sort((a, b) => a.count - b.count || compare(a.trait.name, b.trait.name))
+    const all = [...values, ...missing].sort((a, b) => a.count - b.count || compareValues(a.trait.name, b.trait.name))
     return all.slice(0, most).map((value) => this.#shareOf(value))
   }
 
-  #shareOf = ({ trait, text, count }: Value): TraitShare => ({
+  #shareOf = ({ trait, text, count }: TraitValue): TraitShare => ({
     trait: trait.name,
     value: text,
     count,
     share: count / this.size,
   })
 
-  #bits = ({ count }: Value): number => (count === this.size || count === 0 ? 0 : -Math.log2(count / this.size))
+  #bits = ({ count }: TraitValue): number => (count === this.size || count === 0 ? 0 : -Math.log2(count / this.size))
 
   #score(scored: readonly Trait[]): Float64Array {
     let entropy = 0
@@ -251,10 +253,10 @@ export class Ranking {
   }
 }
 
-const isClose = (a: number, b: number) => Math.abs(a - b) <= TOLERANCE * Math.max(Math.abs(a), Math.abs(b))
+const isClose = (a: number, b: number) => Math.abs(a - b) <= SCORE_TOLERANCE * Math.max(Math.abs(a), Math.abs(b))
 
 /** Compares numbers by size, and other texts independently of the locale. Numbers come first, and null comes last. */
-function compare(a: string | null, b: string | null): number {
+function compareValues(a: string | null, b: string | null): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null)
   const [isNumber, isOtherNumber] = ['text' in parseDecimal(a), 'text' in parseDecimal(b)]
   if (isNumber !== isOtherNumber) return isNumber ? -1 : 1

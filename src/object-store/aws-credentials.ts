@@ -18,12 +18,12 @@ export interface AwsCredentials {
  *
  * @throws GdnError `unauthorized` if there are no credentials
  */
-export async function awsCredentials(env: NodeJS.ProcessEnv): Promise<AwsCredentials> {
+export async function readAwsCredentials(env: NodeJS.ProcessEnv): Promise<AwsCredentials> {
   const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret, AWS_SESSION_TOKEN: token } = env
-  if (id && secret) return credentials(id, secret, token)
+  if (id && secret) return toCredentials(id, secret, token)
   const profile = env.AWS_PROFILE || 'default'
   const path = env.AWS_SHARED_CREDENTIALS_FILE || join(homeDirectory(env), '.aws', 'credentials')
-  const saved = credentialsIn(await readIfThere(path), profile)
+  const saved = parseCredentials(await readIfThere(path), profile)
   if (saved !== null) return saved
   throw new GdnError('unauthorized', 'there are no credentials for the S3 storage', {
     hint: `Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or add the profile ${profile} to ${path}.`,
@@ -31,12 +31,12 @@ export async function awsCredentials(env: NodeJS.ProcessEnv): Promise<AwsCredent
 }
 
 /** Returns the credentials of a profile in the text of a credentials file; null if there are none. */
-export function credentialsIn(text: string, profile: string): AwsCredentials | null {
+export function parseCredentials(text: string, profile: string): AwsCredentials | null {
   const { aws_access_key_id: id, aws_secret_access_key: secret, aws_session_token: token } = parseProfile(text, profile)
-  return id && secret ? credentials(id, secret, token) : null
+  return id && secret ? toCredentials(id, secret, token) : null
 }
 
-function credentials(id: string, secret: string, token: string | undefined): AwsCredentials {
+function toCredentials(id: string, secret: string, token: string | undefined): AwsCredentials {
   return { accessKeyId: id, secretAccessKey: new Secret(secret), sessionToken: token ? new Secret(token) : null }
 }
 

@@ -24,10 +24,10 @@ export const refusalCode = (body: Uint8Array): string | undefined =>
 export function classifyRefusal({ status, headers, body }: S3Response): S3Refusal {
   const code = refusalCode(body)
   const actualRegion = headers['x-amz-bucket-region']?.toString()
-  return { reason: reasonOf(status, code), code: code ?? status, details: { status, code }, actualRegion }
+  return { reason: classifyReason(status, code), code: code ?? status, details: { status, code }, actualRegion }
 }
 
-function reasonOf(status: number, code: string | undefined): S3Refusal['reason'] {
+function classifyReason(status: number, code: string | undefined): S3Refusal['reason'] {
   if (isTemporaryStorageStatus(status)) return 'temporary'
   if (status === 301 || status === 307 || code === 'AuthorizationHeaderMalformed') return 'wrong_region'
   if (status === 401 || status === 403) return 'forbidden'

@@ -4,8 +4,8 @@ import {
   type NoEffectOutcome,
   type ReceivedResponse,
   type SendOnceResult,
-  UNKNOWN,
-  type Unknown,
+  UNKNOWN_OUTCOME,
+  type UnknownOutcome,
 } from '../client/outcome.ts'
 import type { GdnError } from '../core/errors.ts'
 
@@ -21,7 +21,7 @@ export type ClassifiedAttempt<Created> = { outcome: 'accepted'; status: number; 
 
 export type FailedAttempt = Exclude<AttemptOutcome, { outcome: 'accepted' }> & FailureDetails
 export type NoEffectAttempt = NoEffectOutcome & FailureDetails
-export type UnknownAttempt = Unknown & FailureDetails
+export type UnknownAttempt = UnknownOutcome & FailureDetails
 
 /** How a sender interprets responses. */
 export interface ResponseReader<Response, Created> {
@@ -45,7 +45,7 @@ export async function classify<Response extends ReceivedResponse, Created>(
     const createdOrProblem = await created(result)
     return 'created' in createdOrProblem
       ? { ...attempt, ...createdOrProblem }
-      : { ...UNKNOWN, status: attempt.status, ...createdOrProblem }
+      : { ...UNKNOWN_OUTCOME, status: attempt.status, ...createdOrProblem }
   }
   return { ...attempt, ...(attempt.outcome === 'unknown' ? { message: describe(result) } : await refusal(result)) }
 }

@@ -1,4 +1,4 @@
-import { limitIn, type RunLimit } from '../client/run-limit.ts'
+import { parseMaxCost, type RunLimit } from '../client/run-limit.ts'
 import { thisProcess } from '../core/lock-holder.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import {
@@ -7,11 +7,11 @@ import {
   endAttempt,
   type IntendedRequest,
   insertOperation,
-  intend,
   type Operation,
   type OperationName,
   recordAcceptance,
   releaseOperation,
+  storeIntendedRequest,
 } from '../state/operations.ts'
 import { deleteRun, endRun, insertRun, pruneRuns, reopenRun } from '../state/runs.ts'
 import { moveOperation } from '../state/transitions.ts'
@@ -43,7 +43,7 @@ export class Journal {
     const { id, state } = this.operation
     await this.#run.write((sql) => {
       if (state === 'intended') moveOperation(sql, id, 'planned')
-      this.operation = intend(sql, id, request)
+      this.operation = storeIntendedRequest(sql, id, request)
     })
   }
 
@@ -58,7 +58,7 @@ export class Journal {
       endRun(sql, earlier.runId, now)
       const lease = insertRun(sql, { ...run, holder, now })
       const { id } = insertOperation(sql, run.id, run.id, name)
-      return { lease, operation: intend(sql, id, request) }
+      return { lease, operation: storeIntendedRequest(sql, id, request) }
     })
     await this.#run.release()
     this.#run = new LeasedRun(state, lease)
@@ -67,7 +67,7 @@ export class Journal {
 
   /** Records the cost limit of the request, and that the request is about to be sent. */
   async sending(limit: RunLimit | null | undefined): Promise<void> {
-    const maxCost = limit ? limitIn(limit) : null
+    const maxCost = limit ? parseMaxCost(limit) : null
     await this.#run.write((sql) => {
       this.operation = beginAttempt(sql, this.operation, { now: this.#deps.now(), maxCost })
     })
@@ -115,7 +115,7 @@ export class Journal {
   async accept(operation: SentOperation, accepted: AcceptedObjects): Promise<AcceptedOperation> {
     const { url, id, incarnation } = this.#wanted.backend
     const backend = { url, id, incarnation }
-    await this.#keep(() =>
+    await this.#tryRecord(() =>
       this.#run.write((sql) => {
         endAttempt(sql, operation, 'accepted', this.#deps.now())
         return recordAcceptance(sql, operation, accepted, backend)
@@ -156,7 +156,7 @@ export class Journal {
    */
   async end(operation: AcceptedOperation, { state }: WaitResult): Promise<void> {
     const now = this.#deps.now()
-    await this.#keep(() =>
+    await this.#tryRecord(() =>
       this.#run.release((sql) => {
         if (state !== null) moveOperation(sql, operation.id, state)
         releaseOperation(sql, operation, now)
@@ -175,7 +175,7 @@ export class Journal {
   /**
    * Records an event that has already happened. If the write fails, reports the error and lets the command continue.
    */
-  async #keep(write: () => Promise<unknown>): Promise<void> {
+  async #tryRecord(write: () => Promise<unknown>): Promise<void> {
     try {
       await write()
     } catch (error) {

@@ -12,16 +12,22 @@ import {
 import { sleep } from '../core/time.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { State } from '../state/open-state.ts'
-import { findLive, findOperation, insertOperation, type Operation, type OperationName } from '../state/operations.ts'
+import {
+  findLiveOperation,
+  findOperation,
+  insertOperation,
+  type Operation,
+  type OperationName,
+} from '../state/operations.ts'
 import {
   acquireRun,
   checkFence,
   insertRun,
   type LeaseState,
-  leaseOf,
   type RunLease,
+  readLease,
   recordHeartbeat,
-  releaseOther,
+  releaseObservedRun,
   releaseRun,
 } from '../state/runs.ts'
 
@@ -120,13 +126,13 @@ export async function claimOperation(
   { id = null, keptAs, note, signal, timing = LOCK_TIMING }: Claim,
 ): Promise<ClaimedOperation> {
   const holder = await thisProcess(note)
-  const find = (sql: Sql) => (id === null ? findLive(sql, name) : findOperation(sql, name, id))
+  const find = (sql: Sql) => (id === null ? findLiveOperation(sql, name) : findOperation(sql, name, id))
   const { operation, lease, isNew } = await acquire(
     state,
     (sql): ClaimedRow | BusyRun => {
       const recorded = find(sql)
       return recorded === null
-        ? enter(sql, name, { id, keptAs, note }, holder)
+        ? claimNewOrExisting(sql, name, { id, keptAs, note }, holder)
         : acquireUnlessBusy(sql, recorded, holder)
     },
     { timing, signal, what: 'the same request' },
@@ -152,11 +158,11 @@ export async function acquire<Taken extends { kind: 'taken' }>(
     if (attempt.kind === 'taken') return attempt
     await waitForEnd(state, attempt, { timing, signal, what })
     const { runId, by } = attempt
-    await state.write((sql) => releaseOther(sql, runId, by), signal)
+    await state.write((sql) => releaseObservedRun(sql, runId, by), signal)
   }
 }
 
-function enter(
+function claimNewOrExisting(
   sql: Sql,
   name: OperationName,
   { id, keptAs, note }: Pick<Claim, 'id' | 'keptAs' | 'note'>,
@@ -170,18 +176,18 @@ function enter(
 
 function acquireUnlessBusy(sql: Sql, operation: Operation, holder: LockHolder): ClaimedRow | BusyRun {
   const { runId } = operation
-  return leasedByOther(sql, runId) ?? { kind: 'taken', lease: acquireFree(sql, runId, holder), operation, isNew: false }
+  return findBusyRun(sql, runId) ?? { kind: 'taken', lease: leaseFreeRun(sql, runId, holder), operation, isNew: false }
 }
 
 /** Returns a run with the process that has acquired it; null if the run is free. */
-export function leasedByOther(sql: Sql, runId: string): BusyRun | null {
-  const { holder, ...by } = leaseOf(sql, runId)
+export function findBusyRun(sql: Sql, runId: string): BusyRun | null {
+  const { holder, ...by } = readLease(sql, runId)
   return holder === null ? null : { kind: 'busy', by: { ...by, holder }, runId }
 }
 
 /** Acquires a run that was found free in the same transaction. */
-export function acquireFree(sql: Sql, runId: string, mine: LockHolder): RunLease {
-  const lease = acquireRun(sql, runId, leaseOf(sql, runId), mine, Date.now())
+export function leaseFreeRun(sql: Sql, runId: string, ownHolder: LockHolder): RunLease {
+  const lease = acquireRun(sql, runId, readLease(sql, runId), ownHolder, Date.now())
   if (lease === null) throw new Error('a run changed within a transaction')
   return lease
 }
@@ -220,7 +226,7 @@ async function waitForEnd(
   if (waitMs > 0) throw remoteHolderError(by.holder, waitMs, what)
   await sleep(timing.watchMs, signal)
   const later = await state
-    .read((sql) => leaseOf(sql, runId), signal)
+    .read((sql) => readLease(sql, runId), signal)
     .catch((error: unknown) => {
       // The operation succeeded and was removed in the meantime.
       if (error instanceof GdnError && error.code === 'run_busy') return null

@@ -4,8 +4,8 @@ import { refuseSilentBackend } from '../client/backend.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { GdnError } from '../core/errors.ts'
 import { sha256Hex } from '../core/sha256-hex.ts'
-import { copiedState, enterContents, listUncompared, lookAlikes, markCompared } from '../state/collections.ts'
-import { enterKnown } from '../state/known-nfts.ts'
+import { copiedState, findNftsWithContents, listUncompared, markCompared, storeContents } from '../state/collections.ts'
+import { storeListedNfts } from '../state/known-nfts.ts'
 import type { IntendedRequest, OperationName } from '../state/operations.ts'
 import { metadataHash } from './reconcile/content-and-owners.ts'
 import { listIds, readPages } from './reconcile/listing.ts'
@@ -33,11 +33,13 @@ export async function newRequest(
   const isMint = creates.effect.in === 'collection'
   // A copied state doesn't have the requests that were sent after it was copied.
   if (!wantedRequest.again && isMint && collectionId !== null)
-    await refuseLookAlikes(deps, { collectionId, request, name })
+    await refuseMatchingNfts(deps, { collectionId, request, name })
   // Null means that the server didn't respond. In that case, the request itself reports a better error.
   const honorsKey = await deps.client.learnCapabilities({ signal: deps.signal })
   const listedAt =
-    honorsKey === false && isMint && collectionId !== null ? await listBefore(deps, wantedRequest, collectionId) : null
+    honorsKey === false && isMint && collectionId !== null
+      ? await listNftsBefore(deps, wantedRequest, collectionId)
+      : null
   const key = wantedRequest.operationId ?? randomUUID()
   return { key, request, reference: wantedRequest.reference, backend: { url, id, incarnation }, honorsKey, listedAt }
 }
@@ -46,7 +48,7 @@ export async function newRequest(
  * Records the NFTs that exist before the request, if the server has no other means to resolve an unknown outcome.
  * Returns null if this isn't needed or the server refuses to list them.
  */
-async function listBefore(
+async function listNftsBefore(
   { client, signal, state }: OperateDeps,
   { contract, blockchain }: RequestSpec,
   collectionId: number,
@@ -54,7 +56,7 @@ async function listBefore(
   if (contract === null || blockchain === null || client.supports('references') === true) return null
   try {
     const ids = await listIds({ client, signal }, { contractAddress: contract, blockchain })
-    return await state.write((sql) => enterKnown(sql, collectionId, ids), signal)
+    return await state.write((sql) => storeListedNfts(sql, collectionId, ids), signal)
   } catch (error) {
     if (error instanceof GdnError && UNLISTABLE_CODES.has(error.code)) return null
     throw error
@@ -93,7 +95,7 @@ function withReferences({ transactionsFrom }: Creation, id: string, request: obj
  *
  * @throws GdnError `seems_minted`
  */
-async function refuseLookAlikes(
+async function refuseMatchingNfts(
   { state, client, signal, onEvent }: OperateDeps,
   { collectionId, request, name }: { collectionId: number; request: object; name: OperationName },
 ): Promise<void> {
@@ -106,13 +108,13 @@ async function refuseLookAlikes(
     const unread = await state.read((sql) => listUncompared(sql, collectionId, listed), signal)
     for await (const { nfts, done } of readPages({ client, signal }, unread)) {
       const contents = nfts.map((nft): [string, string] => [nft.nft_gdn_id, metadataHash(nft.request_metadata)])
-      await state.write((sql) => enterContents(sql, collectionId, contents), signal)
+      await state.write((sql) => storeContents(sql, collectionId, contents), signal)
       await onEvent({ type: 'looking', ids: done, ofIds: unread.length })
     }
     await state.write((sql) => markCompared(sql, collectionId, copied.epoch), signal)
   }
   const { metadata } = request as { metadata: readonly unknown[] }
-  const alike = await state.read((sql) => lookAlikes(sql, collectionId, metadata.map(metadataHash)), signal)
+  const alike = await state.read((sql) => findNftsWithContents(sql, collectionId, metadata.map(metadataHash)), signal)
   if (alike.length === 0) return
   const shownIds = `${alike.slice(0, 5).join(', ')}${alike.length > 5 ? ', …' : ''}`
   throw new GdnError('seems_minted', `the collection already has NFTs with this content: ${shownIds}`, {

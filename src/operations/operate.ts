@@ -1,6 +1,6 @@
 import type { Creation } from '../api/creation.ts'
 import { loadEndpoint } from '../api/endpoints.ts'
-import { typedTraitInRequest } from '../api/typed-trait.ts'
+import { findTypedTraitInRequest } from '../api/typed-trait.ts'
 import { isRestored, refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import { refuseTypedTrait } from '../client/learn-support.ts'
 import { SYSTEM_RETRY_CLOCK } from '../client/retry-clock.ts'
@@ -8,24 +8,24 @@ import type { RunLimit } from '../client/run-limit.ts'
 import { GdnError } from '../core/errors.ts'
 import { withNothingSent } from '../core/nothing-sent.ts'
 import { isTimeUp } from '../core/time-up.ts'
-import { assignedToOthers, unrecordedNfts } from '../state/known-nfts.ts'
+import { findAssignedToOthers, unrecordedNfts } from '../state/known-nfts.ts'
 import {
   type AcceptedObjects,
   countUnknown,
   hasEndedSince,
+  listOtherUnknown,
   type Operation,
   type OperationName,
-  otherUnknown,
 } from '../state/operations.ts'
 import { ENDED_EARLY_REASON, isUnsent, Journal } from './journal.ts'
 import { claimOperation, newRun } from './leased-run.ts'
 import { commandIdentity, type NewRequest, newRequest, requestBytes } from './new-request.ts'
-import { acceptedByReference, referencesOf } from './reconcile/by-reference.ts'
+import { findByReference, parseReferences } from './reconcile/by-reference.ts'
 import { sentMetadata } from './reconcile/content-and-owners.ts'
-import { isKnownToServer, searchFor } from './reconcile/search-for.ts'
+import { isKnownToServer, searchForEffect } from './reconcile/search-for.ts'
 import { unresolvedContents } from './reconcile/unresolved.ts'
 import { isRepeatable } from './repeatable.ts'
-import { errorOfNoEffect } from './retries.ts'
+import { toNoEffectError } from './retries.ts'
 import { sendOperation } from './send.ts'
 import type { AcceptedOperation, OperateDeps, RequestSpec, SentOperation, WaitResult } from './types.ts'
 import { isoSeconds, unknownOperationError } from './unknown-outcome.ts'
@@ -63,7 +63,7 @@ export async function operate(
   try {
     if (claimed.isNew) await refuseDuplicate(deps, wantedRequest, name)
     const operation = await sender.sendOrResume(claimed.isNew).catch((error: unknown) => {
-      throw sender.withOperationFacts(error)
+      throw sender.addOperationDetails(error)
     })
     const ending = await onAccepted(operation)
     if (ending.ended) await journal.end(operation, ending)
@@ -92,7 +92,7 @@ const isSent = (operation: Operation): operation is SentOperation => operation.r
 const isAccepted = (operation: Operation): operation is AcceptedOperation =>
   isSent(operation) && operation.accepted !== null
 
-function sentOperationOf(operation: Operation): SentOperation {
+function requireSentOperation(operation: Operation): SentOperation {
   if (!isSent(operation)) throw new Error('the operation has no bytes')
   return operation
 }
@@ -134,13 +134,13 @@ class CommandSender {
     }
     const { backend, again } = this.#wanted
     refuseSilentBackend(backend)
-    if (again) return await this.#sendAnother(sentOperationOf(earlier))
+    if (again) return await this.#sendAnother(requireSentOperation(earlier))
     onStart?.(earlier.id)
     if (earlier.state === 'failed' && earlier.accepted === null) throw earlierRejectionError(earlier)
-    const { request } = sentOperationOf(earlier)
+    const { request } = requireSentOperation(earlier)
     refuseOtherBackend(`the request sent at ${isoSeconds(request.sentAt ?? 0)}`, request.backend, backend)
     const restored = isRestored(request.backend, backend)
-    if (!isAccepted(earlier)) return await this.#resolve(sentOperationOf(earlier), restored)
+    if (!isAccepted(earlier)) return await this.#resolve(requireSentOperation(earlier), restored)
     if (restored && !(await isKnownToServer(earlier.accepted, this.#creates, this.#deps))) {
       await onEvent({ type: 'lost', operation: earlier })
       await this.#journal.lost()
@@ -158,7 +158,7 @@ class CommandSender {
   }
 
   /** Adds the state of the operation to the error of a command that timed out or was interrupted. */
-  withOperationFacts(error: unknown): unknown {
+  addOperationDetails(error: unknown): unknown {
     const { operation } = this.#journal
     if (!isTimeUp(error)) return isUnsent(operation) ? withNothingSent(error) : error
     if (isAccepted(operation)) {
@@ -185,7 +185,7 @@ class CommandSender {
   async #newRequest(id: string): Promise<NewRequest> {
     const { collectionId } = this.#journal.operation
     const { client, signal } = this.#deps
-    await refuseTypedTrait(client, typedTraitInRequest(this.#wanted.content), { signal })
+    await refuseTypedTrait(client, findTypedTraitInRequest(this.#wanted.content), { signal })
     await this.#permit(id)
     return await newRequest(this.#deps, this.#wanted, this.#creates, { name: this.#name, collectionId })
   }
@@ -225,7 +225,7 @@ class CommandSender {
     const { client, onEvent, signal } = this.#deps
     await onEvent({ type: 'in_doubt', operation: earlier })
     if (earlier.state === 'sent') await this.#journal.endedEarly()
-    const operation = sentOperationOf(this.#journal.operation)
+    const operation = requireSentOperation(this.#journal.operation)
     // After a restore, don't repeat the request. The backend may have minted before the restore, but lost the record of
     // the key or reference ID.
     if (!restored && (await isRepeatable(client, operation.request, { signal, refresh: false })) !== false) {
@@ -245,7 +245,7 @@ class CommandSender {
       await this.#wanted.checkRepetition?.()
       return null
     } catch (error) {
-      const named = await acceptedByReference(operation.kind, operation.request, this.#deps)
+      const named = await findByReference(operation.kind, operation.request, this.#deps)
       if (named === null) throw error
       return await this.#found(operation, named)
     }
@@ -255,20 +255,20 @@ class CommandSender {
   async #searchFor(operation: SentOperation): Promise<AcceptedOperation> {
     const { onEvent, state } = this.#deps
     const { request } = operation
-    const named = await acceptedByReference(operation.kind, request, this.#deps)
+    const named = await findByReference(operation.kind, request, this.#deps)
     if (named !== null) return await this.#found(operation, named)
     const collection = operation.collectionId
     const { origin, backend } = this.#wanted
-    const result = await searchFor(request, this.#creates, {
+    const result = await searchForEffect(request, this.#creates, {
       ...this.#deps,
-      copies: () => state.read((sql) => Math.max(1, countUnknown(sql, operation))),
-      others: async () => {
-        const otherOperations = await state.read((sql) => otherUnknown(sql, operation))
+      countCopies: () => state.read((sql) => Math.max(1, countUnknown(sql, operation))),
+      readOtherOperations: async () => {
+        const otherOperations = await state.read((sql) => listOtherUnknown(sql, operation))
         return otherOperations.map(({ body, listedAt }) => ({ metadata: sentMetadata(body), listedAt }))
       },
-      newIds: async (listed, listedAt) =>
+      findNewIds: async (listed, listedAt) =>
         collection === null ? [] : await state.read((sql) => unrecordedNfts(sql, collection, listedAt, listed)),
-      unresolved: (contract, blockchain) =>
+      readUnresolvedContents: (contract, blockchain) =>
         state.read((sql) => unresolvedContents(sql, { origin, backendId: backend.id, blockchain, contract })),
       onSearch: (progress) =>
         onEvent('waitingMs' in progress ? { type: 'looking_again', ...progress } : { type: 'looking', ...progress }),
@@ -286,11 +286,11 @@ class CommandSender {
   /**
    * Sends the request.
    *
-   * @param doubt why the outcome of an earlier attempt is unknown; null if nothing was sent
+   * @param doubtReason why the outcome of an earlier attempt is unknown; null if nothing was sent
    */
-  async #send(doubt: string | null, wasKeySent = false): Promise<AcceptedOperation> {
+  async #send(doubtReason: string | null, wasKeySent = false): Promise<AcceptedOperation> {
     const { client, clock = SYSTEM_RETRY_CLOCK, signal, now, onEvent } = this.#deps
-    const { kind: endpoint, id, request } = sentOperationOf(this.#journal.operation)
+    const { kind: endpoint, id, request } = requireSentOperation(this.#journal.operation)
     const limit = await this.#permit(id)
     const attempt = await sendOperation({
       client,
@@ -299,22 +299,22 @@ class CommandSender {
       endpoint,
       request,
       limit,
-      doubt,
+      doubtReason,
       wasKeySent,
       creates: this.#creates,
       onWait: (reason) => void onEvent({ type: 'refused_for_now', reason }),
       record: this.#journal,
     })
-    const operation = sentOperationOf(this.#journal.operation)
+    const operation = requireSentOperation(this.#journal.operation)
     if (attempt.outcome === 'accepted') {
-      await this.#refuseGiven(operation, attempt.created)
+      await this.#refuseAssignedNfts(operation, attempt.created)
       return await this.#journal.accept(operation, { ...attempt.created, by: 'answer', at: now() })
     }
     if (attempt.outcome === 'unknown') {
       throw unknownOperationError(operation, this.#creates, attempt.message, [], attempt.error)
     }
     if (attempt.outcome === 'refused') await this.#journal.refused(attempt.message)
-    throw errorOfNoEffect(attempt, limit)
+    throw toNoEffectError(attempt, limit)
   }
 
   /**
@@ -322,11 +322,11 @@ class CommandSender {
    * this check for a server without an ID and reference IDs, because the server may have been emptied and may reuse
    * IDs.
    */
-  async #refuseGiven(operation: SentOperation, { nfts }: Pick<AcceptedObjects, 'nfts'>): Promise<void> {
-    const isNamed = referencesOf(operation.request.body).length > 0
+  async #refuseAssignedNfts(operation: SentOperation, { nfts }: Pick<AcceptedObjects, 'nfts'>): Promise<void> {
+    const isNamed = parseReferences(operation.request.body).length > 0
     if (!isNamed && (this.#wanted.keptAs === undefined || this.#wanted.mayForget)) return
     const ids = nfts.map(({ nft_gdn_id }) => nft_gdn_id)
-    const assigned = await this.#deps.state.read((sql) => assignedToOthers(sql, operation, ids)).catch(() => [])
+    const assigned = await this.#deps.state.read((sql) => findAssignedToOthers(sql, operation, ids)).catch(() => [])
     if (assigned.length === 0) return
     const reason = 'the response contains NFTs of an earlier operation'
     await this.#journal.unknown(reason)

@@ -1,6 +1,6 @@
 import { withState } from '../state/open-state.ts'
 import { forgetCommand } from '../state/runs.ts'
-import { acquire, leasedByOther } from './leased-run.ts'
+import { acquire, findBusyRun } from './leased-run.ts'
 
 /**
  * Removes the record of a single command.
@@ -10,7 +10,7 @@ import { acquire, leasedByOther } from './leased-run.ts'
 export async function removeCommand(stateDir: string, runId: string): Promise<void> {
   await withState(stateDir, async (state) => {
     await acquire(state, (sql) => {
-      const busyRun = leasedByOther(sql, runId)
+      const busyRun = findBusyRun(sql, runId)
       if (busyRun !== null) return busyRun
       forgetCommand(sql, runId)
       return { kind: 'taken' }

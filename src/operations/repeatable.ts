@@ -1,6 +1,6 @@
 import type { ApiClient, CallOptions } from '../client/api-client.ts'
 import type { OperationRequest } from '../state/operations.ts'
-import { referencesOf } from './reconcile/by-reference.ts'
+import { parseReferences } from './reconcile/by-reference.ts'
 
 type SentBytes = Pick<OperationRequest, 'body' | 'honorsKey'>
 
@@ -25,4 +25,4 @@ export async function isRepeatable(
 /** Returns whether the server may ensure that a repetition takes effect once, by reference IDs or by an honored key. */
 export const canDeduplicate = (request: SentBytes): boolean => request.honorsKey === true || hasReferences(request)
 
-const hasReferences = ({ body }: SentBytes): boolean => referencesOf(body).length > 0
+const hasReferences = ({ body }: SentBytes): boolean => parseReferences(body).length > 0

@@ -1,4 +1,4 @@
-import type { NoEffectOutcome, Unknown } from '../client/outcome.ts'
+import type { NoEffectOutcome, UnknownOutcome } from '../client/outcome.ts'
 import { RETRY_BACKOFF } from '../client/retry-read.ts'
 import { type RunLimit, setsLimit } from '../client/run-limit.ts'
 import { type Backoff, backoffMs } from '../core/backoff.ts'
@@ -7,12 +7,12 @@ import type { FailedAttempt } from './classify.ts'
 import { UNREACHABLE_MS } from './defaults.ts'
 
 /** The properties of a failed attempt that determine whether it is retried. */
-export type RetriedAttempt = Pick<NoEffectOutcome | Unknown, 'cause' | 'retryAfterMs'>
+export type RetriedAttempt = Pick<NoEffectOutcome | UnknownOutcome, 'cause' | 'retryAfterMs'>
 
 /** The rules for retrying a request. */
 export interface Retries {
   /** Maximum time to retry for each cause, in milliseconds. Other causes aren't retried. */
-  forMs: Partial<Record<RetriedAttempt['cause'], number>>
+  maxMsByCause: Partial<Record<RetriedAttempt['cause'], number>>
   /** Maximum number of attempts. Default: unlimited. */
   maxAttempts?: number
   backoff: Backoff
@@ -24,23 +24,27 @@ const MINUTE = 60_000
  * The retry rules of a command while the user waits for it. Retries only the cause `rate_limited`, for at most a
  * minute.
  */
-export const COMMAND: Retries = { forMs: { rate_limited: MINUTE }, maxAttempts: 6, backoff: RETRY_BACKOFF }
+export const COMMAND_RETRIES: Retries = {
+  maxMsByCause: { rate_limited: MINUTE },
+  maxAttempts: 6,
+  backoff: RETRY_BACKOFF,
+}
 
 /**
  * The retry rules of a command whose outcome is unknown. Also retries attempts without a response, because only a
  * success resolves the outcome.
  */
-export const COMMAND_IN_DOUBT: Retries = {
-  ...COMMAND,
-  forMs: { rate_limited: MINUTE, not_sent: MINUTE, unknown: MINUTE },
+export const COMMAND_IN_DOUBT_RETRIES: Retries = {
+  ...COMMAND_RETRIES,
+  maxMsByCause: { rate_limited: MINUTE, not_sent: MINUTE, unknown: MINUTE },
 }
 
 /**
  * Returns the retry rules of a drop. A drop runs unattended, so it retries long enough for the server's operator to
  * act.
  */
-export const dropRetries = (unreachableMs: number = UNREACHABLE_MS): Retries => ({
-  forMs: {
+export const createDropRetries = (unreachableMs: number = UNREACHABLE_MS): Retries => ({
+  maxMsByCause: {
     not_sent: unreachableMs,
     unknown: unreachableMs,
     rate_limited: 10 * MINUTE,
@@ -52,11 +56,11 @@ export const dropRetries = (unreachableMs: number = UNREACHABLE_MS): Retries => 
 })
 
 /** Maximum number of attempts for a request of a drop while its outcome is unknown. */
-export const MAX_IN_DOUBT = 100
+export const MAX_IN_DOUBT_ATTEMPTS = 100
 
 /** Returns the retry rules for changes by `apply`, which take effect once, regardless of the number of attempts. */
-export const changeRetries = (isPending: boolean, timeoutMs: number): Retries => ({
-  forMs: {
+export const createChangeRetries = (isPending: boolean, timeoutMs: number): Retries => ({
+  maxMsByCause: {
     not_sent: UNREACHABLE_MS,
     // As in a drop, retry long enough for the server's operator to fund the signer.
     not_ready: timeoutMs,
@@ -80,18 +84,18 @@ export const isTemporaryCause = (cause: RetriedAttempt['cause']): cause is Tempo
  * @param failingMs milliseconds since the first attempt or the last progress
  */
 export const mayRetry = (
-  { forMs, maxAttempts = Number.POSITIVE_INFINITY }: Retries,
+  { maxMsByCause, maxAttempts = Number.POSITIVE_INFINITY }: Retries,
   { cause, retryAfterMs }: RetriedAttempt,
   attempts: number,
   failingMs: number,
 ): boolean =>
-  attempts < maxAttempts && failingMs <= (forMs[cause] ?? -1) && (cause !== 'max_cost' || retryAfterMs !== null)
+  attempts < maxAttempts && failingMs <= (maxMsByCause[cause] ?? -1) && (cause !== 'max_cost' || retryAfterMs !== null)
 
 /**
  * Returns the time until the next attempt, in milliseconds. This is the server's Retry-After, or else an increasing
  * delay.
  */
-export const waitBefore = (
+export const computeRetryDelayMs = (
   { backoff }: Retries,
   { cause, retryAfterMs }: RetriedAttempt,
   attempts: number,
@@ -99,7 +103,7 @@ export const waitBefore = (
 ): number => retryAfterMs ?? backoffMs(isTemporaryCause(cause) ? 2 : attempts, backoff, random)
 
 /** Returns the error of a command whose request had no effect. */
-export function errorOfNoEffect(attempt: FailedAttempt, limit: RunLimit | null | undefined): unknown {
+export function toNoEffectError(attempt: FailedAttempt, limit: RunLimit | null | undefined): unknown {
   const { message, error } = attempt
   if (attempt.outcome !== 'no_effect' || attempt.cause !== 'max_cost') return error
   // Only an explicit `--max-cost` can be raised. Any other limit is the cost that was permitted based on the fees at
@@ -114,7 +118,7 @@ export function errorOfNoEffect(attempt: FailedAttempt, limit: RunLimit | null |
 /** A hint without a command, because the errors of runs name the command that resumes the run. */
 const WAIT_HINT = 'Wait until the server accepts requests again.'
 
-const HINTS: Partial<Record<NoEffectOutcome['cause'], string>> = {
+const HINT_BY_CAUSE: Partial<Record<NoEffectOutcome['cause'], string>> = {
   unauthorized: 'Check the API key.',
   forbidden: 'Use a key with this permission.',
   max_cost:
@@ -125,4 +129,5 @@ const HINTS: Partial<Record<NoEffectOutcome['cause'], string>> = {
 export const stopError = (
   cause: Exclude<NoEffectOutcome['cause'], 'too_large' | 'other_label'>,
   message: string,
-): GdnError => new GdnError(cause === 'not_sent' ? 'unreachable' : cause, message, { hint: HINTS[cause] ?? WAIT_HINT })
+): GdnError =>
+  new GdnError(cause === 'not_sent' ? 'unreachable' : cause, message, { hint: HINT_BY_CAUSE[cause] ?? WAIT_HINT })

@@ -5,7 +5,7 @@ import type { ApiClient, RequestOf } from '../client/api-client.ts'
 import { unknownOutcomeError } from '../client/outcome.ts'
 import { type RetryClock, SYSTEM_RETRY_CLOCK } from '../client/retry-clock.ts'
 import type { RunLimit } from '../client/run-limit.ts'
-import { errorOfNoEffect } from './retries.ts'
+import { toNoEffectError } from './retries.ts'
 import { sendOperation } from './send.ts'
 
 export interface SendDeps {
@@ -36,9 +36,9 @@ export async function sendByReference<Name extends CreatingEndpoint>(
     creates,
     limit,
     request: { body: JSON.stringify(request), key: randomUUID(), honorsKey: null },
-    doubt: null,
+    doubtReason: null,
   })
   if (attempt.outcome === 'accepted') return attempt.created
-  if (attempt.outcome !== 'unknown') throw errorOfNoEffect(attempt, limit)
+  if (attempt.outcome !== 'unknown') throw toNoEffectError(attempt, limit)
   throw unknownOutcomeError(endpoint, attempt.message, creates.hints.command, attempt.error)
 }

@@ -1,8 +1,8 @@
 import type { AcceptedIds, Creation } from '../api/creation.ts'
 import type { CreatingEndpoint } from '../api/endpoints.ts'
 import type { ApiClient, SeenResponse } from '../client/api-client.ts'
-import { UNKNOWN } from '../client/outcome.ts'
-import { statusOf } from '../client/responses.ts'
+import { UNKNOWN_OUTCOME } from '../client/outcome.ts'
+import { findStatus } from '../client/responses.ts'
 import type { RetryClock } from '../client/retry-clock.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
@@ -11,7 +11,13 @@ import type { OperationRequest } from '../state/operations.ts'
 import { type ClassifiedAttempt, classify, type UnknownAttempt } from './classify.ts'
 import type { Journal } from './journal.ts'
 import { isRepeatable } from './repeatable.ts'
-import { COMMAND, COMMAND_IN_DOUBT, mayRetry, type RetriedAttempt, waitBefore } from './retries.ts'
+import {
+  COMMAND_IN_DOUBT_RETRIES,
+  COMMAND_RETRIES,
+  computeRetryDelayMs,
+  mayRetry,
+  type RetriedAttempt,
+} from './retries.ts'
 
 interface SendInput {
   client: Pick<ApiClient, 'send' | 'decode' | 'learnCapabilities' | 'supports'>
@@ -23,8 +29,8 @@ interface SendInput {
   /** The run that pays for the request, with its limit, which the server enforces. */
   limit?: RunLimit | null | undefined
   /** The reason why the outcome of an earlier attempt with this body and key is unknown. Null if there was none. */
-  doubt: string | null
-  /** Whether an earlier attempt sent the key and may have had an effect, although `doubt` is null. */
+  doubtReason: string | null
+  /** Whether an earlier attempt sent the key and may have had an effect, although `doubtReason` is null. */
   wasKeySent?: boolean
   /**
    * Called before each attempt and with its outcome. If a function throws, no further attempt is made. Absent for a
@@ -51,10 +57,10 @@ export async function sendOperation(sending: SendInput): Promise<ClassifiedAttem
     attempts++
     return await makeAttempt(sending)
   }
-  if (sending.doubt !== null) {
+  if (sending.doubtReason !== null) {
     return await repeatUntilResolved(
       sending,
-      { ...UNKNOWN, message: sending.doubt, retryAfterMs: 0 },
+      { ...UNKNOWN_OUTCOME, message: sending.doubtReason, retryAfterMs: 0 },
       1,
       failingMs,
       send,
@@ -73,8 +79,8 @@ export async function sendOperation(sending: SendInput): Promise<ClassifiedAttem
     }
     await record?.noEffect()
     if (attempt.outcome === 'refused') return attempt
-    const wait = waitBefore(COMMAND, attempt, attempts, clock.random)
-    if (!mayRetry(COMMAND, attempt, attempts, failingMs() + wait)) return attempt
+    const wait = computeRetryDelayMs(COMMAND_RETRIES, attempt, attempts, clock.random)
+    if (!mayRetry(COMMAND_RETRIES, attempt, attempts, failingMs() + wait)) return attempt
     sending.onWait?.(attempt.message)
     try {
       await clock.sleep(wait, signal)
@@ -104,17 +110,17 @@ async function repeatUntilResolved(
   let last: RetriedAttempt = doubt
   let repetitions = 0
   let afterRepeating = ''
-  const mayWait = (attempts: number, ms = 0) => mayRetry(COMMAND_IN_DOUBT, last, attempts, failingMs() + ms)
+  const mayWait = (attempts: number, ms = 0) => mayRetry(COMMAND_IN_DOUBT_RETRIES, last, attempts, failingMs() + ms)
   try {
     for (let attempt = firstAttempt; mayWait(attempt); attempt++) {
       // The server may have been replaced by another version in the meantime.
       const mayRepeat = await isRepeatable(client, request, { signal, refresh: true })
       if (mayRepeat === false) break
-      const pause = waitBefore(COMMAND_IN_DOUBT, last, attempt, clock.random)
+      const pause = computeRetryDelayMs(COMMAND_IN_DOUBT_RETRIES, last, attempt, clock.random)
       // Don't wait for hours, even if the server requests it. The next call with this key continues to retry.
       if (!mayWait(attempt, pause)) break
       await clock.sleep(pause, signal)
-      last = UNKNOWN
+      last = UNKNOWN_OUTCOME
       if (mayRepeat === null) continue
       repetitions++
       const repeated = await send()
@@ -123,7 +129,7 @@ async function repeatUntilResolved(
       afterRepeating = `; repeated${repetitions > 1 ? ` ${repetitions} times` : ''}: ${message}`
       // Another attempt would get the same response.
       if (repeated.outcome === 'unknown' && repeated.isKeyReused) break
-      if (repeated.outcome === 'refused' || (repeated.cause === 'not_sent' && statusOf(repeated.error) !== undefined))
+      if (repeated.outcome === 'refused' || (repeated.cause === 'not_sent' && findStatus(repeated.error) !== undefined))
         break
       last = repeated
     }

@@ -6,7 +6,7 @@ interface AcceptedForms {
 }
 
 /** Throws if the server has no records for some IDs. getnfts omits such IDs without an error. */
-export function refuseUnknown(missing: readonly string[]): void {
+export function refuseUnknownNfts(missing: readonly string[]): void {
   if (missing.length > 0) throw unknownNftsError(missing)
 }
 

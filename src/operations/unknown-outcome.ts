@@ -1,4 +1,4 @@
-import { type Creation, REPEAT_LATER } from '../api/creation.ts'
+import { type Creation, REPEAT_LATER_HINT } from '../api/creation.ts'
 import { GdnError } from '../core/errors.ts'
 import { canDeduplicate } from './repeatable.ts'
 import type { SentOperation } from './types.ts'
@@ -20,7 +20,7 @@ export function unknownOperationError(
     'unknown_outcome',
     `${kind} was sent at ${sentAt}, but its outcome is unknown: ${reason}${idText}`,
     {
-      hint: `${canDeduplicate(request) ? REPEAT_LATER : hints.command} To send another request and pay for it, regardless of the outcome of this request, add --again.`,
+      hint: `${canDeduplicate(request) ? REPEAT_LATER_HINT : hints.command} To send another request and pay for it, regardless of the outcome of this request, add --again.`,
       details: {
         order: id,
         endpoint: kind,

@@ -2,8 +2,8 @@ import type { CollectionRecord } from '../api/endpoints/getcollections.ts'
 import type { CreatingEndpoint, EndpointName } from '../api/endpoints.ts'
 import type { NftRecord } from '../api/nft-record.ts'
 import { failureReason, hasFailed, isFinal } from '../api/nft-status.ts'
-import { sameAddress } from '../api/same-address.ts'
-import { isStuck } from '../api/stuck-reason.ts'
+import { isSameAddress } from '../api/same-address.ts'
+import { isStuckReason } from '../api/stuck-reason.ts'
 import type { ApiClient } from '../client/api-client.ts'
 import { readNft, readNfts, readTransaction, type TransactionRecord } from '../client/read-records.ts'
 import { lacksEndpoint } from '../client/responses.ts'
@@ -13,7 +13,7 @@ import { terminalText } from '../core/terminal-text.ts'
 import type { Now } from '../core/time.ts'
 import { isTimeUp } from '../core/time-up.ts'
 import { DEFAULT_WAIT_MS } from './defaults.ts'
-import { refuseUnknown } from './unknown-nfts.ts'
+import { refuseUnknownNfts } from './unknown-nfts.ts'
 
 interface PollDeps {
   sleep(ms: number, signal?: AbortSignal): Promise<unknown>
@@ -46,26 +46,26 @@ const MAX_UNREACHABLE_MS = 30_000
 /**
  * Maximum time in seconds for which the server holds a response. A pending reason that gdn shows is at most this old.
  */
-const MAX_HOLD_S = 2
+const MAX_HOLD_SECONDS = 2
 
 const monotonic = () => performance.now()
 
 /**
- * Polls with increasing intervals until `ask` returns a value.
+ * Polls with increasing intervals until `pollOnce` returns a value.
  *
- * @param ask called with the remaining time; returns undefined to continue polling
+ * @param pollOnce called with the remaining time; returns undefined to continue polling
  * @returns undefined after the timeout, or when the command's own time limit is reached
  */
 export async function poll<Value>(
   { sleep, signal, now = monotonic }: PollDeps,
   timeoutMs: number,
-  ask: (leftMs: number) => Promise<Value | undefined>,
+  pollOnce: (leftMs: number) => Promise<Value | undefined>,
   { firstMs, maxMs, factor }: PollIntervals = COMMAND_INTERVALS,
 ): Promise<Value | undefined> {
   const deadline = now() + timeoutMs
   try {
     for (let wait = firstMs; ; wait = Math.min(wait * factor, maxMs)) {
-      const value = await ask(deadline - now())
+      const value = await pollOnce(deadline - now())
       if (value !== undefined) return value
       const remainingMs = deadline - now()
       if (remainingMs <= 0) return undefined
@@ -83,12 +83,12 @@ export async function poll<Value>(
  * flight occupy slots that all processes share. After the server has responded once, it may be unreachable for half a
  * minute, for example during a restart.
  *
- * @param ask reads with the client in its argument
+ * @param pollOnce reads with the client in its argument
  */
 async function pollServer<Value>(
   deps: WaitDeps,
   timeoutMs: number,
-  ask: (reading: ReadDeps) => Promise<Value | undefined>,
+  pollOnce: (reading: ReadDeps) => Promise<Value | undefined>,
 ): Promise<Value | undefined> {
   const { client, signal, now = monotonic } = deps
   let polls = 0
@@ -103,7 +103,7 @@ async function pollServer<Value>(
     heldMs = 0
     polls += 1
     // Hold the first response for only 1 s, so that the reason for a delay is available early.
-    const waitSeconds = Math.min(polls, MAX_HOLD_S, Math.floor(leftMs / 1000))
+    const waitSeconds = Math.min(polls, MAX_HOLD_SECONDS, Math.floor(leftMs / 1000))
     const mayHold = (name: EndpointName) =>
       // Hold only one request of a poll, so that the poll ends in time.
       waitSeconds > 0 && !isHeld && (polls === 1 || client.observedRateLimit(name)?.perSecond === null)
@@ -117,7 +117,7 @@ async function pollServer<Value>(
       return response
     }
     try {
-      const value = await ask({ client: { call }, signal })
+      const value = await pollOnce({ client: { call }, signal })
       reachedAt = now()
       return value
     } catch (error) {
@@ -132,14 +132,14 @@ async function pollServer<Value>(
  * Returns a predicate for minted NFTs that need no further wait. An NFT of createnfttrans must also have left its
  * sender, or have reached its receiver if the sender is unknown.
  */
-export function isMinted(
+export function createMintedCheck(
   endpoint: CreatingEndpoint,
   { sender_wallet_address: sender, receiver_wallet_address: receiver }: MintParties,
 ) {
   const leaves = (owner: string | null | undefined) => {
     if (endpoint !== 'createnfttrans') return true
-    if (sender === undefined) return typeof owner === 'string' && sameAddress(owner, receiver)
-    return sameAddress(sender, receiver) || (typeof owner === 'string' && !sameAddress(owner, sender))
+    if (sender === undefined) return typeof owner === 'string' && isSameAddress(owner, receiver)
+    return isSameAddress(sender, receiver) || (typeof owner === 'string' && !isSameAddress(owner, sender))
   }
   return ({ status, receiver_wallet_address: owner }: Pick<NftRecord, 'status' | 'receiver_wallet_address'>) =>
     hasFailed(status) || (isFinal(status) && leaves(owner))
@@ -195,7 +195,8 @@ export async function waitForNfts(
     await pollServer(deps, timeoutMs, async (reading) => {
       for (const [id, record] of await readNfts(reading, stillPending())) records.set(id, record)
       hasResponded = true
-      if (mustExist && deps.client.supports('references') === true) refuseUnknown(ids.filter((id) => !records.has(id)))
+      if (mustExist && deps.client.supports('references') === true)
+        refuseUnknownNfts(ids.filter((id) => !records.has(id)))
       const pending = stillPending()
       onPoll?.({ pending: pending.length, records: recordsOf(pending) })
       return pending.length === 0 ? true : undefined
@@ -203,7 +204,7 @@ export async function waitForNfts(
     return waitedResult((pending) =>
       pending.length > 0
         ? pendingNftsError(timeoutMs, pending, recordsOf(pending), hasResponded)
-        : failedMints(recordsOf(ids)),
+        : failedMintsError(recordsOf(ids)),
     )
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
@@ -231,8 +232,8 @@ function pendingNftsError(
  * Returns the error code for a wait that ended with this pending reason: `max_cost` if the operation can proceed only
  * with a higher limit or lower fees.
  */
-export const pendingCodeOf = (reason: string | null | undefined): 'max_cost' | 'pending' =>
-  isStuck(reason) ? 'max_cost' : 'pending'
+export const toPendingCode = (reason: string | null | undefined): 'max_cost' | 'pending' =>
+  isStuckReason(reason) ? 'max_cost' : 'pending'
 
 /** Returns the error for a request that is still pending at the end of a wait. */
 export function pendingError(
@@ -241,7 +242,7 @@ export function pendingError(
   reason: string,
   details: Record<string, unknown>,
 ): GdnError {
-  return new GdnError(pendingCodeOf(reason), `${subject} still pending after ${timeoutMs / 1000} s${reason}`, {
+  return new GdnError(toPendingCode(reason), `${subject} still pending after ${timeoutMs / 1000} s${reason}`, {
     details,
   })
 }
@@ -275,11 +276,11 @@ interface EffectFields {
 }
 
 /** Returns the error message of a failed request; null if it hasn't failed. */
-export function failureOf(subject: string, { status, error }: EffectFields): string | null {
+export function describeFailure(subject: string, { status, error }: EffectFields): string | null {
   return hasFailed(status ?? '') ? `${subject} failed: ${failureReason(error)}` : null
 }
 
-function failedMints(records: readonly NftRecord[]): GdnError | null {
+function failedMintsError(records: readonly NftRecord[]): GdnError | null {
   const failed = records.filter(({ status }) => hasFailed(status))
   const [first] = failed
   if (first === undefined) return null
@@ -312,7 +313,7 @@ type OnPoll = ((reason: string) => void) | undefined
 /** The result of waiting for an accepted transaction. */
 export interface WaitedForTransaction {
   /** Undefined after a timeout or an interruption, or if the status can't be read. */
-  final: TransactionRecord | undefined
+  finalRecord: TransactionRecord | undefined
   /** The reason why the transaction is pending, or why its status can't be read. */
   reason: string | null | undefined
   /** The error that ended the wait early; null if there is none. */
@@ -328,18 +329,18 @@ export async function waitForTransaction(
 ): Promise<WaitedForTransaction> {
   let reason: string | null | undefined
   try {
-    const final = await pollServer(deps, timeoutMs, async (reading) => {
+    const finalRecord = await pollServer(deps, timeoutMs, async (reading) => {
       const transaction = await readTransaction(reading, id)
       reason = transaction?.pending_reason
       onPoll?.(reasonSuffix(reason))
       return isFinal(transaction?.status ?? '') ? transaction : undefined
     })
-    return { final, reason, interruption: null }
+    return { finalRecord, reason, interruption: null }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     return isUnreadable(error)
-      ? { final: undefined, reason: error.message, interruption: null }
-      : { final: undefined, reason, interruption: error }
+      ? { finalRecord: undefined, reason: error.message, interruption: null }
+      : { finalRecord: undefined, reason, interruption: error }
   }
 }
 
@@ -378,7 +379,7 @@ async function waitForEffect(
       })
       return { ended, problem }
     }
-    const failure = failureOf(subject, effect)
+    const failure = describeFailure(subject, effect)
     return { ended, problem: failure === null ? null : new GdnError('refused', failure, { details }) }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
@@ -438,9 +439,9 @@ export async function waitForTransfer(
     }
   }
   const pollOwner = async (reading: ReadDeps): Promise<boolean> => {
-    if (sameAddress(sender, receiver)) return true
+    if (isSameAddress(sender, receiver)) return true
     const owner = (await readNft(reading, nftGdnId))?.receiver_wallet_address
-    return typeof owner === 'string' && !sameAddress(owner, sender)
+    return typeof owner === 'string' && !isSameAddress(owner, sender)
   }
   const details = { nft_gdn_id: nftGdnId }
   const pollTransfer = async (reading: ReadDeps, see: (record: EffectFields) => void): Promise<boolean> => {

@@ -1,5 +1,5 @@
 import { sendByReference } from '../operations/send-by-reference.ts'
-import { type ChangeDeps, endedTransactions, seenInNfts } from './apply-updates.ts'
+import { type ChangeDeps, endedTransactions, findEndedInNfts } from './apply-updates.ts'
 import { type AcceptedChange, makeChanges, type Outcomes } from './make-changes.ts'
 import type { PlannedChange } from './planned.ts'
 
@@ -28,9 +28,9 @@ export async function applyBurns(
         const accepted = await sendByReference(deps, 'burnnft', { ...request, reference_id: reference })
         return { change, transactionId: accepted.transaction_gdn_id }
       },
-      async endsOf(page) {
+      async findEnded(page) {
         const ends = await endedTransactions(deps, page, 'the burn')
-        return await seenInNfts(deps, page, ends, ({ burned }) => burned === true)
+        return await findEndedInNfts(deps, page, ends, ({ burned }) => burned === true)
       },
     },
     deps,

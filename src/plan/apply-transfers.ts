@@ -1,4 +1,4 @@
-import { sameAddress } from '../api/same-address.ts'
+import { isSameAddress } from '../api/same-address.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import { operate } from '../operations/operate.ts'
 import type { OperateDeps, RequestSpec } from '../operations/types.ts'
@@ -6,7 +6,7 @@ import { openState, type State } from '../state/open-state.ts'
 import { operationState, readOperation, releaseOperation } from '../state/operations.ts'
 import { endRun, forgetCommand } from '../state/runs.ts'
 import { moveOperation } from '../state/transitions.ts'
-import { endedTransactions, seenInNfts } from './apply-updates.ts'
+import { endedTransactions, findEndedInNfts } from './apply-updates.ts'
 import { type AcceptedChange, type ChangeSenderDeps, makeChanges, type Outcomes } from './make-changes.ts'
 import type { PlannedChange } from './planned.ts'
 
@@ -41,7 +41,7 @@ export async function applyTransfers(
       changes,
       {
         send: (change) => transfer(target, deps, state, change),
-        endsOf: (page) => endedTransfers(deps, page),
+        findEnded: (page) => endedTransfers(deps, page),
         onEnd: ({ operationId }, reason) => endOperation(state, operationId, reason === null, deps.now()),
       },
       deps,
@@ -103,9 +103,9 @@ async function endedTransfers(deps: TransferDeps, page: readonly Transfer[]): Pr
   // Servers that support reference IDs also return transactions.
   const isFollowed = deps.client.supports('references') === true
   const ends = isFollowed ? await endedTransactions(deps, page, 'the transfer') : new Map<Transfer, string | null>()
-  return await seenInNfts(deps, page, ends, ({ receiver_wallet_address: owner }, { change }, failure) => {
+  return await findEndedInNfts(deps, page, ends, ({ receiver_wallet_address: owner }, { change }, failure) => {
     const sender = change.fields[0]?.from ?? ''
-    return failure === null && typeof owner === 'string' && !sameAddress(owner, sender)
+    return failure === null && typeof owner === 'string' && !isSameAddress(owner, sender)
   })
 }
 

@@ -4,13 +4,13 @@ import type { NftRecord } from '../api/nft-record.ts'
 import { isFinal } from '../api/nft-status.ts'
 import type { ApiClient } from '../client/api-client.ts'
 import { type RecordReader, readNfts, readTransactions } from '../client/read-records.ts'
-import { statusOf } from '../client/responses.ts'
+import { findStatus } from '../client/responses.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import { BoundedMap } from '../core/bounded-map.ts'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { sendByReference } from '../operations/send-by-reference.ts'
-import { failureOf } from '../operations/waiting.ts'
+import { describeFailure } from '../operations/waiting.ts'
 import {
   type AcceptedChange,
   type ChangeLocation,
@@ -29,7 +29,7 @@ export interface Update extends ChangeLocation {
   /** The revision that the update replaces. The server rejects the update if the NFT has another revision. */
   replacesRevision: number
   /**
-   * Identifies the update permanently and on every machine, see {@link updateReference}. The update therefore takes
+   * Identifies the update permanently and on every machine, see {@link formatUpdateReference}. The update therefore takes
    * effect once, even if it is sent several times.
    */
   reference: string
@@ -56,7 +56,7 @@ export const updatesPrefix = (row: string): string => `${row}:update:`
  *
  * @param row the reference ID of the row's mint
  */
-export const updateReference = (row: string, replacesRevision: number): string =>
+export const formatUpdateReference = (row: string, replacesRevision: number): string =>
   `${updatesPrefix(row)}${replacesRevision}`
 
 const MAX_UPLOADS = 10_000
@@ -89,11 +89,11 @@ export async function applyUpdates(
           replaces_revision: change.replacesRevision,
           reference_id: change.reference,
         }).catch((error: unknown) => {
-          throw statusOf(error) === 409 ? otherVersionError(error) : error
+          throw findStatus(error) === 409 ? otherVersionError(error) : error
         })
         return { change, transactionId: accepted.transaction_gdn_id }
       },
-      endsOf: (page) => endedTransactions(deps, page, 'the update'),
+      findEnded: (page) => endedTransactions(deps, page, 'the update'),
     },
     deps,
   )
@@ -140,7 +140,7 @@ export async function endedTransactions<Sent extends AcceptedChange<unknown>>(
   for (const sent of page) {
     const transaction = transactions.get(sent.transactionId ?? '')
     sent.pendingReason = transaction?.pending_reason
-    if (transaction !== undefined && isFinal(transaction.status)) ends.set(sent, failureOf(subject, transaction))
+    if (transaction !== undefined && isFinal(transaction.status)) ends.set(sent, describeFailure(subject, transaction))
   }
   return ends
 }
@@ -152,7 +152,7 @@ export async function endedTransactions<Sent extends AcceptedChange<unknown>>(
  * @param ends the changes whose transactions have ended, each with the reason for its failure or null; changed in place
  *   and returned
  */
-export async function seenInNfts<Sent extends AcceptedChange<{ nftGdnId: string | null }>>(
+export async function findEndedInNfts<Sent extends AcceptedChange<{ nftGdnId: string | null }>>(
   reading: RecordReader<'getnfts'>,
   page: readonly Sent[],
   ends: Map<Sent, string | null>,

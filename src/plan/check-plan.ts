@@ -1,4 +1,4 @@
-import { refuseClaimed, refuseNftsOfOthers } from '../batch/identity/claim.ts'
+import { refuseClaimedRows, refuseNftsOfOthers } from '../batch/identity/claim.ts'
 import { refuseExchanged } from '../batch/identity/exchanged.ts'
 import { refuseRenumbered } from '../batch/identity/renumbered.ts'
 import { findSecondEdition } from '../batch/identity/second-edition.ts'
@@ -7,7 +7,7 @@ import { movedRuns } from '../batch/runs/moved-run.ts'
 import { GdnError } from '../core/errors.ts'
 import { addedRows } from '../state/rows.ts'
 import { refuseExchangedContents } from './other-contents.ts'
-import { noteOfMove, noteOfMovedRun } from './plan-notes.ts'
+import { formatMovedRunNote, formatMoveNote } from './plan-notes.ts'
 import type { PlanState } from './plan-state.ts'
 
 /**
@@ -21,7 +21,7 @@ export async function checkPlan(planning: PlanState): Promise<string | null> {
   await refuseRowsOfOthers(planning)
   const otherEdition = await findOtherEdition(planning)
   if (otherEdition !== null) planning.notes.push(otherEdition)
-  if (planning.options.isSaved !== true) await refuseDoubtful(planning, otherEdition !== null)
+  if (planning.options.isSaved !== true) await refuseDoubtfulPlan(planning, otherEdition !== null)
   await checkMove(planning)
   return otherEdition
 }
@@ -33,9 +33,9 @@ export async function checkPlan(planning: PlanState): Promise<string | null> {
  */
 async function refuseRowsOfOthers({ store, options, pairs, tally: { counts, mints } }: PlanState): Promise<void> {
   if (counts.update + counts.transfer > 0) await store.state.scratch((sql) => refuseNftsOfOthers(sql, store))
-  // Edited rows are checked by `refuseEdited` when the plan is applied.
-  const checked = { rows: 'draft', isRead: true, pending: mints, renamed: pairs.renamed } as const
-  await store.read((sql) => refuseClaimed(sql, store, { ...options, newRows: true }, checked))
+  // Edited rows are checked by `refuseEditedRows` when the plan is applied.
+  const checked = { rows: 'draft', isRead: true, pending: mints, renamed: pairs.renamedPairs } as const
+  await store.read((sql) => refuseClaimedRows(sql, store, { ...options, newRows: true }, checked))
 }
 
 /**
@@ -58,7 +58,7 @@ async function findOtherEdition({ store, options, tally }: PlanState): Promise<s
  * Refuses changes that seem to be a mistake.
  * @throws GdnError `edited_rows`, `seems_minted`
  */
-async function refuseDoubtful(
+async function refuseDoubtfulPlan(
   { store, options, otherDrop, notes, tally: { counts } }: PlanState,
   mayBeOther: boolean,
 ): Promise<void> {
@@ -90,23 +90,23 @@ async function checkMove({ store, options, comparer, withoutRow, notes, tally }:
     const addedPositions = new Set(added?.map(({ position }) => position))
     // A second drop repeats rows on purpose, except rows that were added to it.
     const checked = drop.again ? tally.mints.filter((position) => addedPositions.has(position)) : tally.mints
-    if (added === null || addedPositions.size > 0) await withoutRow.refuseMinted(checked)
+    if (added === null || addedPositions.size > 0) await withoutRow.refuseMintedRows(checked)
   }
-  if (movedFrom !== null) notes.push(noteOfMove(movedFrom, drop.name))
+  if (movedFrom !== null) notes.push(formatMoveNote(movedFrom, drop.name))
   if (drop.setId !== null) return
-  const renamed = rows > 0 && comparer.missing === rows ? await withoutRow.notesOfRename() : []
+  const renamed = rows > 0 && comparer.rowsWithoutNftCount === rows ? await withoutRow.readRenameNotes() : []
   if (rows > 0 && abandoned === rows) {
     throw new GdnError(
       'not_found',
       'the drop is sealed, but gdn found no NFT of its rows under the name of this file',
       {
-        hint: renamed.length > 0 ? `${renamed.join('. ')}.` : RENAMED,
+        hint: renamed.length > 0 ? `${renamed.join('. ')}.` : RENAMED_MANIFEST_HINT,
       },
     )
   }
   notes.push(...renamed)
   const moved = await store.read((sql) => movedRuns(sql, options))
-  notes.push(...moved.map(noteOfMovedRun))
+  notes.push(...moved.map(formatMovedRunNote))
 }
 
-const RENAMED = 'If the file was renamed after its rows were minted, add --run <former file name>.'
+const RENAMED_MANIFEST_HINT = 'If the file was renamed after its rows were minted, add --run <former file name>.'

@@ -1,7 +1,7 @@
 import { fileFieldName } from '../batch/rows/field-changes.ts'
-import { rowOfParts, splitRowText } from '../batch/rows/row-text.ts'
+import { parseRowParts, splitRowText } from '../batch/rows/row-text.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
-import { addChanges, addDrifted, type DriftedReceiver } from '../state/plan-tables.ts'
+import { addChanges, addDriftedReceiver, type DriftedReceiver } from '../state/plan-tables.ts'
 import { recordedRow } from '../state/row-outcomes.ts'
 import type { RowRecord } from '../state/rows.ts'
 import { hasOtherOwner, type NftChange } from './compare.ts'
@@ -17,20 +17,20 @@ type RowChangeList = [position: number, NftChange[]][]
 /** Compares a page of rows with their NFTs, and stores the changes in temporary tables. */
 export async function comparePage(planning: PlanState, rows: readonly RowRecord[]): Promise<void> {
   const matched = await matchRows(planning, rows)
-  await addToPlan(planning, matched, await changesOf(planning, matched))
+  await addToPlan(planning, matched, await findChanges(planning, matched))
 }
 
-const nftsOf =
+const listObservedNfts =
   ({ records }: MatchedRows) =>
   ({ nftGdnId }: Candidate) =>
     records.get(nftGdnId ?? '')
 
 /** Returns the changes of the rows. Also records the receivers of rows whose NFTs others transferred. */
-async function changesOf(
+async function findChanges(
   { store, source, options, scope, abilities, comparer }: PlanState,
   matched: MatchedRows,
 ): Promise<RowChangeList> {
-  const nftOf = nftsOf(matched)
+  const nftOf = listObservedNfts(matched)
   const moved = matched.candidates.flatMap((candidate) => {
     const nft = nftOf(candidate)
     if (nft === undefined || nft.burned === true) return []
@@ -42,7 +42,7 @@ async function changesOf(
   for (const candidate of matched.candidates) {
     const { position } = candidate.row
     const history = histories.get(position)
-    changed.push([position, await comparer.changesOf(candidate, nftOf(candidate), abilities, history)])
+    changed.push([position, await comparer.findChanges(candidate, nftOf(candidate), abilities, history)])
   }
   await addDriftedReceivers(store, moved, histories, new Map(changed))
   return changed
@@ -55,12 +55,12 @@ async function addToPlan(
   changed: RowChangeList,
 ): Promise<void> {
   const { page, candidates, records } = matched
-  await addOtherContents(store, candidates, nftsOf(matched), new Map(changed))
+  await addOtherContents(store, candidates, listObservedNfts(matched), new Map(changed))
   countChanges(tally, candidates, changed)
   otherDrop.add(candidates, changed)
   tally.unedited += await countUnedited(store, page, candidates, changed)
   await seen.add(page, candidates, records, changed)
-  if (options.isSaved === true) await saved.compare(candidates, changed, nftsOf(matched))
+  if (options.isSaved === true) await saved.compare(candidates, changed, listObservedNfts(matched))
   await store.state.scratch((sql) => {
     for (const [position, changes] of changed) addChanges(sql, position, changes)
   })
@@ -82,13 +82,13 @@ async function addDriftedReceivers(
     otherMoves.flatMap(({ candidate: { row }, nft }): DriftedReceiver[] => {
       const { position } = row
       const body = drop.setId === null ? null : recordedRow(sql, id, nft.nft_gdn_id)
-      const was = body === null ? nft.minted_to : rowOfParts(splitRowText(body)).receiver
+      const was = body === null ? nft.minted_to : parseRowParts(splitRowText(body)).receiver
       const isOpen = changed.get(position)?.some(({ action }) => action === 'transfer') ?? false
       return typeof was === 'string' ? [{ position, was, now: row.row.receiver, isOpen }] : []
     }),
   )
   await state.scratch((sql) => {
-    for (const receiver of drifted) addDrifted(sql, receiver)
+    for (const receiver of drifted) addDriftedReceiver(sql, receiver)
   })
 }
 

@@ -1,17 +1,17 @@
-import { MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
+import { countMetadataItems, MAX_METADATA_ITEMS } from '../api/metadata.ts'
 import type { NftRecord } from '../api/nft-record.ts'
 import { failureReason, hasFailed } from '../api/nft-status.ts'
-import { sameAddress } from '../api/same-address.ts'
+import { isSameAddress } from '../api/same-address.ts'
 import { type ComparedMetadata, rowMetadataChanges } from '../batch/rows/field-changes.ts'
 import type { FieldChange } from '../batch/types.ts'
-import { PROVENANCE_ROW, proofIn, saltIn } from '../manifest/reveal-keys.ts'
+import { PROVENANCE_ROW, readProof, readSalt } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
-import { ownersOf } from '../operations/reconcile/content-and-owners.ts'
+import { possibleOwners } from '../operations/reconcile/content-and-owners.ts'
 
 /** The reason shown for a row whose NFT still has the placeholder. */
-export const NOT_REVEALED = 'the NFT is not revealed: use gdn reveal'
+export const NOT_REVEALED_REASON = 'the NFT is not revealed: use gdn reveal'
 /** The reason shown for an unrevealed row that differs from the row at its position in the committed manifest. */
-export const NOT_COMMITTED =
+export const NOT_COMMITTED_REASON =
   'the NFT is not revealed, and the row differs from the committed row: restore the row, because gdn reveal rejects a changed manifest'
 
 /** The change that makes an NFT match the manifest. `burn` means that the NFT's row was removed. */
@@ -79,27 +79,27 @@ export interface Abilities {
 export type ComparedRow = Pick<ManifestRow, 'receiver' | 'receiverName' | 'sender'> & ComparedMetadata
 
 /** The reason shown for a change that was accepted before and hasn't ended. */
-export const IN_PROGRESS = 'in progress'
+export const IN_PROGRESS_REASON = 'in progress'
 /** The reason that is shown for a row whose NFT was burned. */
-export const BURNED = 'the NFT was burned: remove the row, or give it a new id to mint it again'
+export const BURNED_REASON = 'the NFT was burned: remove the row, or give it a new id to mint it again'
 /**
  * The reason shown for a burned NFT that was minted unrevealed. Its row must stay, because the commitment and the draw
  * depend on it.
  */
-const BURNED_OF_DROP =
+const BURNED_UNREVEALED_REASON =
   'the NFT was burned, and a row of an unrevealed drop can be minted only once: keep the row and its id'
 /** The reasons shown for a row whose NFT can't be revealed anymore. Such a row doesn't block other changes. */
-const FROZEN_PLACEHOLDER = "the NFT is frozen with its placeholder, so it can't be revealed"
-const CHANGED_PLACEHOLDER = 'the placeholder of the NFT was changed elsewhere, so gdn reveal skips the NFT'
+const FROZEN_PLACEHOLDER_REASON = "the NFT is frozen with its placeholder, so it can't be revealed"
+const CHANGED_PLACEHOLDER_REASON = 'the placeholder of the NFT was changed elsewhere, so gdn reveal skips the NFT'
 /** The reasons for drift that `takeOver` doesn't resolve. */
 export const PERMANENT_DRIFT_REASONS: ReadonlySet<string | null> = new Set([
-  BURNED,
-  BURNED_OF_DROP,
-  FROZEN_PLACEHOLDER,
-  CHANGED_PLACEHOLDER,
+  BURNED_REASON,
+  BURNED_UNREVEALED_REASON,
+  FROZEN_PLACEHOLDER_REASON,
+  CHANGED_PLACEHOLDER_REASON,
 ])
-export const NO_UPDATES = "the server can't update NFTs"
-const NOT_DEPLOYED = 'the NFT is not deployed yet'
+export const NO_UPDATES_REASON = "the server can't update NFTs"
+const NOT_DEPLOYED_REASON = 'the NFT is not deployed yet'
 
 /**
  * Returns the differences between an NFT and its row. A local file doesn't count as a difference if its URL isn't known
@@ -108,16 +108,16 @@ const NOT_DEPLOYED = 'the NFT is not deployed yet'
 export function compareRow(row: ComparedRow, { nft, ...observed }: ObservedNft, abilities: Abilities): NftChange[] {
   const { nft_gdn_id: nftGdnId, status } = nft
   const tokenId = nft.token_id ?? null
-  const revision = revisionOf(nft)
+  const revision = readRevision(nft)
   const base = { nftGdnId, tokenId, revision, transfers: nft.transfers ?? null, reference: null }
   if (hasFailed(status)) {
     const reason = `the mint failed and may have had an effect: ${failureReason(nft.error)}`
     return [{ ...base, action: 'impossible', want: 'mint', fields: [], reason }]
   }
   if (isUnrevealed(nft) && nft.burned !== true) {
-    const permanentReason = whyNoReveal(nft)
+    const permanentReason = findRevealObstacle(nft)
     const action = permanentReason === null ? 'impossible' : 'drift'
-    return [{ ...base, action, want: 'update', fields: [], reason: permanentReason ?? NOT_REVEALED }]
+    return [{ ...base, action, want: 'update', fields: [], reason: permanentReason ?? NOT_REVEALED_REASON }]
   }
   const owner = nft.receiver_wallet_address ?? null
   const fields = rowMetadataChanges(row, nft, abilities.marker)
@@ -126,32 +126,32 @@ export function compareRow(row: ComparedRow, { nft, ...observed }: ObservedNft, 
     : []
   if (nft.burned === true) {
     const all = [...fields, ...receiverChange]
-    const reason = isOfDrop(row, nft) ? BURNED_OF_DROP : BURNED
+    const reason = isOfDrop(row, nft) ? BURNED_UNREVEALED_REASON : BURNED_REASON
     return [{ ...base, action: 'drift', want: 'transfer', fields: all, reason }]
   }
   const changes: NftChange[] = []
   if (fields.length > 0) {
     const isOurs = observed.isMetadataOurs || abilities.takeOver
-    const proof = proofIn(nft.request_metadata)
-    const obstacle = whyNoUpdate(nft, observed.isUpdating, abilities) ?? whyNoProof(row, proof)
+    const proof = readProof(nft.request_metadata)
+    const obstacle = findUpdateObstacle(nft, observed.isUpdating, abilities) ?? findProofObstacle(row, proof)
     const reason = isOurs ? obstacle : 'the metadata of the NFT was changed elsewhere'
-    const action = isOurs ? actionUnless('update', reason) : 'drift'
+    const action = isOurs ? toAction('update', reason) : 'drift'
     const isGoingOn = action === 'update' && observed.isUpdating
-    changes.push({ ...base, action, want: 'update', fields, reason: isGoingOn ? IN_PROGRESS : reason, proof })
+    changes.push({ ...base, action, want: 'update', fields, reason: isGoingOn ? IN_PROGRESS_REASON : reason, proof })
   }
   if (receiverChange.length > 0) {
     const isOurs = observed.isOwnerOurs || abilities.takeOver || observed.isMoving
     const isPending = observed.isMoving || observed.isUpdating ? null : pendingChange(nft)
-    const obstacle = status === 'deployed' ? (abilities.noTransfersReason ?? isPending) : NOT_DEPLOYED
+    const obstacle = status === 'deployed' ? (abilities.noTransfersReason ?? isPending) : NOT_DEPLOYED_REASON
     const reason = isOurs ? obstacle : 'the owner of the NFT was changed elsewhere'
-    const action = isOurs ? actionUnless('transfer', reason) : 'drift'
+    const action = isOurs ? toAction('transfer', reason) : 'drift'
     const isGoingOn = action === 'transfer' && observed.isMoving
     changes.push({
       ...base,
       action,
       want: 'transfer',
       fields: receiverChange,
-      reason: isGoingOn ? IN_PROGRESS : reason,
+      reason: isGoingOn ? IN_PROGRESS_REASON : reason,
       receiverName: row.receiverName,
     })
   }
@@ -164,17 +164,17 @@ const isUnrevealed = ({ request_metadata }: NftRecord): boolean =>
 
 /** Returns whether an NFT was minted unrevealed. A row with a salt is a copy of a revealed NFT. */
 const isOfDrop = ({ metadata }: ComparedRow, nft: NftRecord): boolean =>
-  isUnrevealed(nft) || (saltIn(nft.request_metadata) !== undefined && saltIn(metadata) === undefined)
+  isUnrevealed(nft) || (readSalt(nft.request_metadata) !== undefined && readSalt(metadata) === undefined)
 
 /** Returns why `gdn reveal` skips an NFT that has a placeholder; null if it doesn't skip the NFT. */
-function whyNoReveal({ revision, is_frozen: isFrozen }: NftRecord): string | null {
-  if (isFrozen === true) return FROZEN_PLACEHOLDER
-  return Number(revision ?? 0) > 0 ? CHANGED_PLACEHOLDER : null
+function findRevealObstacle({ revision, is_frozen: isFrozen }: NftRecord): string | null {
+  if (isFrozen === true) return FROZEN_PLACEHOLDER_REASON
+  return Number(revision ?? 0) > 0 ? CHANGED_PLACEHOLDER_REASON : null
 }
 
-const actionUnless = (want: ChangeKind, obstacle: string | null): Action => (obstacle === null ? want : 'impossible')
+const toAction = (want: ChangeKind, obstacle: string | null): Action => (obstacle === null ? want : 'impossible')
 
-export const revisionOf = ({ revision }: NftRecord): number | null => (typeof revision === 'number' ? revision : null)
+export const readRevision = ({ revision }: NftRecord): number | null => (typeof revision === 'number' ? revision : null)
 
 /**
  * Returns the number of transfers and the owner of an NFT as text, which changes even if the NFT is transferred away
@@ -193,8 +193,8 @@ export function hasOtherOwner(
   { sendersOwn }: Pick<Abilities, 'sendersOwn'>,
 ): boolean {
   if (owner == null || (name != null && name === row.receiverName)) return false
-  const owners = sendersOwn ? ownersOf(row) : [row.receiver]
-  return !owners.some((expected) => sameAddress(expected, owner))
+  const owners = sendersOwn ? possibleOwners(row) : [row.receiver]
+  return !owners.some((expected) => isSameAddress(expected, owner))
 }
 
 /** Returns the reason why an NFT with a change in progress can't be changed; null if no change is in progress. */
@@ -202,19 +202,19 @@ export const pendingChange = ({ pending_change: change }: NftRecord): string | n
   change == null ? null : `${change.kind === 'update' ? 'an' : 'a'} ${change.kind} of the NFT is in progress`
 
 /** The reason why an NFT that was minted without --dynamic can't be updated. */
-export const NOT_DYNAMIC = "the NFT is not dynamic: its metadata can't be updated"
+export const NOT_DYNAMIC_REASON = "the NFT is not dynamic: its metadata can't be updated"
 
-function whyNoUpdate(nft: NftRecord, isUpdating: boolean, { updates }: Abilities): string | null {
-  if (!updates) return NO_UPDATES
-  if (nft.status !== 'deployed') return NOT_DEPLOYED
+function findUpdateObstacle(nft: NftRecord, isUpdating: boolean, { updates }: Abilities): string | null {
+  if (!updates) return NO_UPDATES_REASON
+  if (nft.status !== 'deployed') return NOT_DEPLOYED_REASON
   if (nft.is_frozen === true) return 'the metadata of the NFT is frozen'
-  if (nft.is_dynamic !== true) return NOT_DYNAMIC
+  if (nft.is_dynamic !== true) return NOT_DYNAMIC_REASON
   return isUpdating ? null : pendingChange(nft)
 }
 
 /** Returns why an update of a row can't keep the proof of its NFT; null if it can, or if there is no proof. */
-function whyNoProof({ metadata }: ComparedRow, proof: Record<string, unknown> | undefined): string | null {
+function findProofObstacle({ metadata }: ComparedRow, proof: Record<string, unknown> | undefined): string | null {
   const missing = Object.keys(proof ?? {}).filter((key) => metadata[key] === undefined)
-  if (missing.length === 0 || metadataItems(metadata) + missing.length <= MAX_METADATA_ITEMS) return null
+  if (missing.length === 0 || countMetadataItems(metadata) + missing.length <= MAX_METADATA_ITEMS) return null
   return `the row has no room for ${missing.join(' and ')}: remove ${missing.length === 1 ? 'a metadata item' : 'two metadata items'}`
 }

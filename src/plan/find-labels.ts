@@ -1,29 +1,34 @@
-import { adoptedElsewhereError, labeledRow, type OtherLabel, otherLabelsError } from '../batch/identity/other-labels.ts'
-import { type Pair, pairsOfOthers } from '../batch/identity/pairing.ts'
+import {
+  adoptedElsewhereError,
+  type OtherLabel,
+  otherLabelsError,
+  toOtherLabels,
+} from '../batch/identity/other-labels.ts'
+import { findOtherLabels, type Pair } from '../batch/identity/pairing.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { GdnError } from '../core/errors.ts'
-import { assignedNfts, labelsOfMints } from '../state/known-nfts.ts'
+import { assignedNfts, readMintLabels } from '../state/known-nfts.ts'
 import { addRelabeled, type Relabeling, relabeledPage } from '../state/plan-tables.ts'
 import { createTables } from '../state/temporary-tables.ts'
 import type { Candidate } from './find-nfts.ts'
 
 /** Maximum number of labels. If the NFTs have more labels, the manifest isn't that of a moved drop. */
 const MAX_LABELS = 20
-const MAX_FIRST = 50
-const PAGE = 1_000
+const MAX_LISTED_ROWS = 50
+const PAGE_SIZE = 1_000
 
 /**
  * Collects the rows of a plan whose NFTs have a different label on the server. Either the state has no record of those
  * NFTs, or this machine minted them and another machine adopted them afterwards.
  */
-export class OtherLabels {
+export class LabelConflicts {
   count = 0
   readonly labels = new Set<string>()
   readonly #store: StoredRun
   readonly #own: string | null
-  readonly #first: OtherLabel[] = []
+  readonly #firstRows: OtherLabel[] = []
   /** Number of collected rows that this machine minted. */
-  #ours = 0
+  #ownCount = 0
 
   /**
    * Creates an instance without rows.
@@ -42,14 +47,14 @@ export class OtherLabels {
    */
   async begin(pairs: readonly Pair[]): Promise<void> {
     await this.#store.state.scratch((sql) => createTables(sql, 'relabeled'))
-    await this.#take(pairsOfOthers(pairs, this.#own))
+    await this.#take(findOtherLabels(pairs, this.#own))
   }
 
   async add(candidates: readonly Candidate[]): Promise<void> {
     const labeled = candidates.flatMap(({ row: { key, row }, reference, named }) => {
       if (named === null) return []
       const { operation, nft_gdn_id: nftGdnId, reference_label: label } = named
-      return labeledRow({ key, line: row.line }, { nftGdnId, operation, reference, label }, this.#own)
+      return toOtherLabels({ key, line: row.line }, { nftGdnId, operation, reference, label }, this.#own)
     })
     await this.#take(labeled)
   }
@@ -64,17 +69,17 @@ export class OtherLabels {
     const nfts = labeled.map(({ nftGdnId }) => nftGdnId)
     const { given, minted } = await this.#store.read((sql) => ({
       given: assignedNfts(sql, nfts),
-      minted: labelsOfMints(sql, nfts),
+      minted: readMintLabels(sql, nfts),
     }))
     const isReplaced = ({ nftGdnId, label }: OtherLabel) => (minted.get(nftGdnId) ?? label) !== label
     const conflicting = labeled.filter(
       (otherLabel) => movedFrom !== null || !given.has(otherLabel.nftGdnId) || isReplaced(otherLabel),
     )
     for (const otherLabel of conflicting) {
-      if (movedFrom === null && isReplaced(otherLabel)) this.#ours++
+      if (movedFrom === null && isReplaced(otherLabel)) this.#ownCount++
       this.count++
       if (this.labels.size <= MAX_LABELS) this.labels.add(otherLabel.label)
-      if (this.#first.length < MAX_FIRST) this.#first.push(otherLabel)
+      if (this.#firstRows.length < MAX_LISTED_ROWS) this.#firstRows.push(otherLabel)
     }
     await this.#store.state.scratch((sql) => {
       for (const otherLabel of conflicting) addRelabeled(sql, otherLabel)
@@ -93,8 +98,8 @@ export class OtherLabels {
     const isTooMany = this.labels.size > MAX_LABELS
     if (!isTooMany && [...this.labels].every(isAdopted)) return
     const { count, labels } = this
-    const errorOf = this.#ours === count ? adoptedElsewhereError : otherLabelsError
-    const error = errorOf({ first: this.#first, count, labels, own: this.#own })
+    const errorOf = this.#ownCount === count ? adoptedElsewhereError : otherLabelsError
+    const error = errorOf({ firstRows: this.#firstRows, count, labels, ownLabel: this.#own })
     if (!isTooMany || adopt === false) throw error
     throw new GdnError('seems_minted', error.message, {
       hint: `Nothing was sent. --adopt can adopt the NFTs of at most ${MAX_LABELS} labels.`,
@@ -105,7 +110,7 @@ export class OtherLabels {
   /** Yields the labels to replace, in pages. */
   async *pages(): AsyncGenerator<Relabeling[]> {
     for (let after = 0; ; ) {
-      const page = await this.#store.state.scratch((sql) => relabeledPage(sql, after, PAGE))
+      const page = await this.#store.state.scratch((sql) => relabeledPage(sql, after, PAGE_SIZE))
       const last = page.at(-1)
       if (last === undefined) return
       after = last.n

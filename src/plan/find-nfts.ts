@@ -1,14 +1,14 @@
 import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
 import type { NftRecord } from '../api/nft-record.ts'
-import { sameAddress } from '../api/same-address.ts'
-import { type MintRecord, ServerNames } from '../batch/identity/server-names.ts'
-import { type StoredRow, storedRowOf } from '../batch/rows/manifest-row.ts'
-import { referenceOf, rowReferenceId } from '../batch/rows/row-key.ts'
+import { isSameAddress } from '../api/same-address.ts'
+import { type MintRecord, ReferenceLookup } from '../batch/identity/server-names.ts'
+import { parseStoredRow, type StoredRow } from '../batch/rows/manifest-row.ts'
+import { rowReferenceId, toReferenceId } from '../batch/rows/row-key.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { readNfts } from '../client/read-records.ts'
-import { type RowOperation, sentBetween } from '../state/draft-rows.ts'
-import { operationsWithPrefix, receiverOf } from '../state/operations.ts'
+import { type RowOperation, readSentOperations } from '../state/draft-rows.ts'
+import { findReceiver, operationsWithPrefix } from '../state/operations.ts'
 import type { RowRecord } from '../state/rows.ts'
 import { ownership } from './compare.ts'
 
@@ -49,9 +49,9 @@ export async function findCandidates(
 ): Promise<Candidate[]> {
   const { drop } = store
   const operations = await sentRows(store, page)
-  const rows = page.map((record) => ({ row: storedRowOf(record), reference: referenceOf(drop, record) }))
+  const rows = page.map((record) => ({ row: parseStoredRow(record), reference: toReferenceId(drop, record) }))
   const names = rows.map(({ reference }) => reference)
-  const mints = source.hasReferences ? await new ServerNames(source.client, source).mintsOf(names) : null
+  const mints = source.hasReferences ? await new ReferenceLookup(source.client, source).findMints(names) : null
   return rows.map(({ row, reference }) => {
     const sent = operations.get(row.position) ?? null
     const named = mints?.get(reference) ?? null
@@ -62,7 +62,7 @@ export async function findCandidates(
 /** Returns the operations of a page of rows, by position. */
 async function sentRows({ state, drop }: StoredRun, page: readonly RowRecord[]): Promise<Map<number, RowOperation>> {
   const [first, last] = [page[0]?.position ?? 0, page.at(-1)?.position ?? -1]
-  const rows = await state.read((sql) => sentBetween(sql, drop, first, last))
+  const rows = await state.read((sql) => readSentOperations(sql, drop, first, last))
   return new Map(rows.map(({ position, ...operation }) => [position, operation]))
 }
 
@@ -101,7 +101,7 @@ export async function ownerHistories(
   const items = counted
     .flatMap((movedNft) => Object.values(transfersOf(scope, movedNft)))
     .map((reference) => ({ operation: 'transfernft' as const, reference }))
-  const records = await new ServerNames(source.client, source).lookUp(items)
+  const records = await new ReferenceLookup(source.client, source).lookUp(items)
   const statuses = new Map([...records].map(([{ reference }, { status }]) => [reference, status]))
   const histories = new Map<number, OwnerHistory>()
   for (const movedNft of moved) {
@@ -168,7 +168,7 @@ async function sentHistory(store: StoredRun, scope: string, moved: TransferredNf
  */
 async function isMintedTo({ state }: StoredRun, { candidate: { sent }, nft }: TransferredNft): Promise<boolean> {
   const owner = nft.receiver_wallet_address ?? ''
-  if (typeof nft.minted_to === 'string') return sameAddress(nft.minted_to, owner)
+  if (typeof nft.minted_to === 'string') return isSameAddress(nft.minted_to, owner)
   if (sent === null) return false
-  return sameAddress((await state.read((sql) => receiverOf(sql, sent.id))) ?? '', owner)
+  return isSameAddress((await state.read((sql) => findReceiver(sql, sent.id))) ?? '', owner)
 }

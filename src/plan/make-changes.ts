@@ -1,4 +1,4 @@
-import { statusOf } from '../client/responses.ts'
+import { findStatus } from '../client/responses.ts'
 import { RETRY_BACKOFF } from '../client/retry-read.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { chunksOf } from '../core/chunks-of.ts'
@@ -6,7 +6,7 @@ import { GdnError, isInterruption, messageOf } from '../core/errors.ts'
 import { isTemporaryStatus } from '../core/http-status.ts'
 import { isTimeUp } from '../core/time-up.ts'
 import { IN_FLIGHT } from '../operations/defaults.ts'
-import { changeRetries, mayRetry, type RetriedAttempt } from '../operations/retries.ts'
+import { createChangeRetries, mayRetry, type RetriedAttempt } from '../operations/retries.ts'
 
 /** The fields that identify a change in messages. */
 export interface ChangeLocation {
@@ -58,7 +58,7 @@ export interface ChangeHandler<Change, Sent extends AcceptedChange<Change>> {
   /** Sends a change at most once, and waits until the server has accepted it. */
   send(change: Change): Promise<Sent>
   /** Returns the changes that have ended, each with the reason for its failure, or null if it succeeded. */
-  endsOf(page: readonly Sent[]): Promise<Map<Sent, string | null>>
+  findEnded(page: readonly Sent[]): Promise<Map<Sent, string | null>>
   /** Called for each change that ended. */
   onEnd?(sent: Sent, reason: string | null): Promise<void>
 }
@@ -118,14 +118,14 @@ class ChangeSender<Change extends ChangeLocation, Sent extends AcceptedChange<Ch
   readonly #handler: ChangeHandler<Change, Sent>
   readonly #deps: ChangeSenderDeps
   readonly #outcomes = noOutcomes()
-  readonly #open = new Set<Sent>()
-  #stopped: { error: unknown } | null = null
+  readonly #pendingChanges = new Set<Sent>()
+  #stopError: { error: unknown } | null = null
   #isOver = false
   /** Time when a change was last accepted or ended. */
   #lastAt: number
-  /** The funds that a signer lacks, as last queried at `#askedAt`. Null if the signers have enough funds. */
+  /** The funds that a signer lacks, as last queried at `#shortageReadAt`. Null if the signers have enough funds. */
   #shortage: Promise<string | null> = Promise.resolve(null)
-  #askedAt = Number.NEGATIVE_INFINITY
+  #shortageReadAt = Number.NEGATIVE_INFINITY
 
   constructor(changes: AsyncIterator<Change>, handler: ChangeHandler<Change, Sent>, deps: ChangeSenderDeps) {
     this.#changes = changes
@@ -145,7 +145,7 @@ class ChangeSender<Change extends ChangeLocation, Sent extends AcceptedChange<Ch
       for (;;) {
         const isLast = !isSending
         await this.#poll()
-        if (this.#stopped !== null || (isLast && this.#open.size === 0)) break
+        if (this.#stopError !== null || (isLast && this.#pendingChanges.size === 0)) break
         if (now() - this.#lastAt > timeoutMs) {
           this.#outcomes.unsent = isSending
           break
@@ -158,32 +158,32 @@ class ChangeSender<Change extends ChangeLocation, Sent extends AcceptedChange<Ch
       this.#isOver = true
       await sending
     }
-    if (this.#stopped === null) return this.#outcomes
-    const { error } = this.#stopped
+    if (this.#stopError === null) return this.#outcomes
+    const { error } = this.#stopError
     if (isTimeUp(error) || (isTimeUp(signal.reason) && isTemporary(error))) return { ...this.#outcomes, unsent: true }
     throw withHint(error)
   }
 
   #stop(error: unknown): void {
-    this.#stopped ??= { error }
+    this.#stopError ??= { error }
   }
 
   /** Sends changes one after another until there are no more. Several of these loops run concurrently. */
   async #send(): Promise<void> {
     const { now, sleep, signal } = this.#deps
-    while (this.#stopped === null && !this.#isOver) {
-      if (this.#open.size >= MAX_PENDING) {
+    while (this.#stopError === null && !this.#isOver) {
+      if (this.#pendingChanges.size >= MAX_PENDING) {
         await sleep(POLL_MS, signal)
         continue
       }
       const { value: change, done } = await this.#changes.next()
       if (done === true) return
       try {
-        this.#open.add(await this.#withRetries(() => this.#handler.send(change)))
+        this.#pendingChanges.add(await this.#withRetries(() => this.#handler.send(change)))
         this.#outcomes.held = null
         this.#lastAt = now()
       } catch (error) {
-        const problems = problemsFor(error, this.#outcomes)
+        const problems = selectProblems(error, this.#outcomes)
         if (problems === null) this.#stop(error)
         else addProblem(problems, change, messageOf(error))
       }
@@ -193,31 +193,31 @@ class ChangeSender<Change extends ChangeLocation, Sent extends AcceptedChange<Ch
 
   /** Polls all accepted changes once and records those that have ended. */
   async #poll(): Promise<void> {
-    const all = [...this.#open]
+    const all = [...this.#pendingChanges]
     for (const page of chunksOf(all, PER_LOOK)) {
-      for (const [sent, reason] of await this.#withRetries(() => this.#handler.endsOf(page))) {
+      for (const [sent, reason] of await this.#withRetries(() => this.#handler.findEnded(page))) {
         await this.#handler.onEnd?.(sent, reason)
-        this.#open.delete(sent)
+        this.#pendingChanges.delete(sent)
         if (reason === null) this.#outcomes.done++
         else addProblem(this.#outcomes.failed, sent.change, reason)
         this.#lastAt = this.#deps.now()
       }
-      const reason = [...this.#open].find(({ pendingReason }) => pendingReason)?.pendingReason ?? null
+      const reason = [...this.#pendingChanges].find(({ pendingReason }) => pendingReason)?.pendingReason ?? null
       this.#outcomes.reason = reason && ((await this.#currentShortage()) ?? reason)
       this.#report()
     }
   }
 
   #report(): void {
-    this.#outcomes.pending = this.#open.size
+    this.#outcomes.pending = this.#pendingChanges.size
     this.#deps.onProgress(this.#outcomes)
   }
 
   /** Returns the shortage of funds. All waiting senders share one request per `SHORTAGE_MS`. */
   async #currentShortage(): Promise<string | null> {
     const { now, shortage } = this.#deps
-    if (shortage !== undefined && now() - this.#askedAt >= SHORTAGE_MS) {
-      this.#askedAt = now()
+    if (shortage !== undefined && now() - this.#shortageReadAt >= SHORTAGE_MS) {
+      this.#shortageReadAt = now()
       this.#shortage = shortage(this.#outcomes)
     }
     return await this.#shortage
@@ -234,9 +234,9 @@ class ChangeSender<Change extends ChangeLocation, Sent extends AcceptedChange<Ch
         return result
       } catch (error) {
         const cause = retryCauseOf(error)
-        if (cause === null || this.#stopped !== null) throw error
+        if (cause === null || this.#stopError !== null) throw error
         const failingMs = now() - (cause === 'not_sent' ? since : this.#lastAt)
-        const retries = changeRetries(this.#open.size > 0, timeoutMs)
+        const retries = createChangeRetries(this.#pendingChanges.size > 0, timeoutMs)
         const shortage = cause === 'not_ready' ? ((await this.#currentShortage()) ?? messageOf(error)) : null
         if (!mayRetry(retries, { cause, retryAfterMs: 0 }, attempts, failingMs)) {
           throw shortage !== null && error instanceof GdnError ? error.with({ message: shortage }) : error
@@ -259,7 +259,7 @@ function withHint(error: unknown): unknown {
 /** Returns whether an error of the server, or of a proxy in front of it, may be temporary. */
 function isTemporary(error: unknown): error is GdnError {
   if (!(error instanceof GdnError)) return false
-  const status = statusOf(error)
+  const status = findStatus(error)
   return error.code === 'unreachable' || (status !== undefined && isTemporaryStatus(status))
 }
 
@@ -273,7 +273,7 @@ function retryCauseOf(error: unknown): RetriedAttempt['cause'] | null {
 /**
  * Returns the list to which the problem of a change is added. Returns null if the error also stops the other changes.
  */
-function problemsFor(error: unknown, { failed, unknown }: Outcomes): Problems | null {
+function selectProblems(error: unknown, { failed, unknown }: Outcomes): Problems | null {
   if (!(error instanceof GdnError)) return null
   if (error.code === 'refused' || error.code === 'not_found' || error.code === 'invalid_input') return failed
   return error.code === 'unknown_outcome' ? unknown : null

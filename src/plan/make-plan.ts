@@ -1,30 +1,30 @@
 import { checkOptions } from '../batch/check-options.ts'
-import { lookingAtRun } from '../batch/dry-run.ts'
+import { withReadOnlyRun } from '../batch/dry-run.ts'
 import { readManifestRows, refuseTypedRow } from '../batch/gather.ts'
-import { findReplacedRows, pairRows } from '../batch/identity/check-rows.ts'
-import { keepNames, refuseRenamed } from '../batch/identity/pinned-names.ts'
+import { findReplacedOperationIds, pairRows } from '../batch/identity/check-rows.ts'
+import { pinStoredNames, refuseRenamedReceivers } from '../batch/identity/pinned-names.ts'
 import { refuseRepeated } from '../batch/identity/repeated-rows.ts'
 import { newDuplicates } from '../batch/rows/duplicate-rows.ts'
-import { withRoomForMarker } from '../batch/rows/marker.ts'
+import { checkMarkerRoom } from '../batch/rows/marker.ts'
 import type { Duplicates } from '../batch/types.ts'
 import { refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import { learnSupport } from '../client/learn-support.ts'
-import { statesOf } from '../state/row-outcomes.ts'
-import { pageOf, pagesOf } from '../state/rows.ts'
+import { countByState } from '../state/row-outcomes.ts'
+import { readRowPage, readRowPages } from '../state/rows.ts'
 import { createTables } from '../state/temporary-tables.ts'
 import type { OperationState } from '../state/transitions.ts'
 import { checkPlan } from './check-plan.ts'
 import { comparePage } from './compare-page.ts'
 import { blockHiddenMints } from './hidden-mints.ts'
-import { type NoteFacts, notesOfPlan } from './plan-notes.ts'
-import { burnsIn, plannedChanges, rowsWithChanges, updatesOf } from './plan-rows.ts'
+import { formatPlanNotes, type PlanNoteInputs } from './plan-notes.ts'
+import { plannedChanges, readBurns, readUpdates, rowsWithChanges } from './plan-rows.ts'
 import { newPlanState, type PlanState } from './plan-state.ts'
 import { type ChangePlan, type PlanDeps, type PlanOptions, plannedRun } from './planned.ts'
 import { addRemovedRows } from './removed-rows.ts'
 import { SavedChanges } from './saved-changes.ts'
 
 /** Number of rows in a page. The reference IDs of a page are looked up with one request, and its NFTs with another. */
-const PAGE = 1_000
+const PAGE_SIZE = 1_000
 
 /**
  * Compares a manifest with the existing NFTs and passes the plan to `use`. Memory use doesn't grow with the manifest,
@@ -40,7 +40,7 @@ export async function withPlan<Result>(
   use: (plan: ChangePlan) => Promise<Result>,
 ): Promise<Result> {
   checkOptions(options)
-  return await lookingAtRun(options, async (store) => {
+  return await withReadOnlyRun(options, async (store) => {
     const { drop } = store
     const { backend } = options
     if (backend !== undefined) {
@@ -49,8 +49,8 @@ export async function withPlan<Result>(
     }
     const saved = new SavedChanges(store.state)
     await saved.begin()
-    await keepNames(store, options)
-    const items = withRoomForMarker(deps.readManifest(saved), drop.marker ?? undefined)
+    await pinStoredNames(store, options)
+    const items = checkMarkerRoom(deps.readManifest(saved), drop.marker ?? undefined)
     const { names, notes, typed } = await readManifestRows(store, items, 'draft')
     await saved.flush()
     await learnSupport(deps.client, options.signal)
@@ -62,7 +62,7 @@ export async function withPlan<Result>(
     const otherEdition = await checkPlan(planning)
     const { labels } = planning
     const relabeled = { count: labels.count, labels: [...labels.labels], pages: () => labels.pages() }
-    planning.notes.push(...notesOfPlan(factsOf(planning, relabeled)))
+    planning.notes.push(...formatPlanNotes(toNoteFacts(planning, relabeled)))
     return await use({
       run: plannedRun(drop),
       counts: planning.tally.counts,
@@ -72,17 +72,17 @@ export async function withPlan<Result>(
       movedFrom: store.movedFrom,
       relabeled,
       paired: planning.paired,
-      ...(await recordedMints(planning)),
+      ...(await countRecordedMints(planning)),
       async refuseEdited({ onlyMints = false } = {}) {
-        if (drop.setId !== null) await refuseRenamed(store, 'draft', names)
-        await refuseEdited(planning, onlyMints)
+        if (drop.setId !== null) await refuseRenamedReceivers(store, 'draft', names)
+        await refuseEditedRows(planning, onlyMints)
       },
-      seen: () => planning.seen.pages(),
+      seen: () => planning.seen.readPages(),
       duplicates: () => findDuplicates(planning),
       changes: () => plannedChanges(store, deps.contents, options.drawnRows),
       rows: () => rowsWithChanges(store),
-      burns: () => burnsIn(store),
-      updates: () => updatesOf(store, deps.contents, options.drawnRows),
+      burns: () => readBurns(store),
+      updates: () => readUpdates(store, deps.contents, options.drawnRows),
     })
   })
 }
@@ -91,24 +91,28 @@ export async function withPlan<Result>(
 async function comparePages(planning: PlanState): Promise<void> {
   const { store, options, deps, pairs, labels, comparer, vanished, tally } = planning
   const { counts } = tally
-  await vanished.begin(store, pairs.paired)
-  await labels.begin(pairs.all)
+  await vanished.begin(store, pairs.knownPairs)
+  await labels.begin(pairs.allPairs)
   await store.state.scratch((sql) => createTables(sql, 'changes', 'drifted', 'contents', 'burns', 'named', 'seen'))
-  for await (const page of pagesOf(store.state, (sql, after, limit) => pageOf(sql, 'draft', after, limit), PAGE)) {
+  for await (const page of readRowPages(
+    store.state,
+    (sql, after, limit) => readRowPage(sql, 'draft', after, limit),
+    PAGE_SIZE,
+  )) {
     await comparePage(planning, page)
     deps.onProgress?.(counts.rows)
   }
-  counts.abandoned = comparer.abandoned
+  counts.abandoned = comparer.abandonedCount
   counts.unchanged -= counts.abandoned
   await blockHiddenMints(planning)
   labels.refuseUnlessAdopted(options.adoptLabels ?? options.adopt ?? false)
 }
 
 /** Returns the data for the notes of a plan. */
-function factsOf(
+function toNoteFacts(
   { store, options, source, comparer, vanished, paired, tally }: PlanState,
-  relabeled: NoteFacts['relabeled'],
-): NoteFacts {
+  relabeled: PlanNoteInputs['relabeled'],
+): PlanNoteInputs {
   const { counts, newUnnamed } = tally
   const { drop } = store
   const { label = null } = options
@@ -117,22 +121,26 @@ function factsOf(
     relabeled,
     label: label ?? '',
     paired,
-    gone: { count: vanished.all, first: vanished.first, unnamed: vanished.unnamed },
-    identified: counts.identified === 0 ? null : { run: comparer.isIdElsewhere ? null : drop.name },
-    prunes: options.prune === true,
+    removedRows: {
+      count: vanished.totalCount,
+      firstNames: vanished.firstNames,
+      withoutIdCount: vanished.withoutIdCount,
+    },
+    addedIds: counts.identified === 0 ? null : { run: comparer.hasIdFromOtherMachine ? null : drop.name },
+    isPruning: options.prune === true,
     hasReferences: source.hasReferences,
     hasUpdates: source.hasUpdates,
-    isKnown: drop.setId !== null,
+    isMintedHere: drop.setId !== null,
     mayBeMinted: drop.setId === null && label === null && newUnnamed > 0 && counts.mint < counts.rows,
     isShuffled: drop.reading.shuffle !== undefined || options.sealedSlots !== undefined,
-    abandoned: comparer.abandoned,
+    abandoned: comparer.abandonedCount,
   }
 }
 
 /** Counts the mints that are recorded as deployed, and the mints without a recorded final outcome. */
-async function recordedMints({ store, tally }: PlanState): Promise<Pick<ChangePlan, 'deployed' | 'unsettled'>> {
+async function countRecordedMints({ store, tally }: PlanState): Promise<Pick<ChangePlan, 'deployed' | 'unsettled'>> {
   const { drop } = store
-  const states = drop.setId === null ? [] : await store.read((sql) => statesOf(sql, drop.id))
+  const states = drop.setId === null ? [] : await store.read((sql) => countByState(sql, drop.id))
   const countOf = (wantedState: OperationState) => states.find(({ state }) => state === wantedState)?.n ?? 0
   return { deployed: countOf('deployed'), unsettled: countOf('accepted') + tally.mintedUnsettled }
 }
@@ -142,16 +150,19 @@ async function recordedMints({ store, tally }: PlanState): Promise<Pick<ChangePl
  *
  * @param onlyMints whether the NFTs of edited rows keep their content
  */
-async function refuseEdited(
+async function refuseEditedRows(
   { store, options, deps, pairs, seen, vanished, tally }: PlanState,
   onlyMints: boolean,
 ): Promise<void> {
-  const { operations, positions } = pairs.paired
-  const paired = { operations: new Set([...operations, ...seen.burned, ...vanished.renamed]), positions }
+  const { operations, positions } = pairs.knownPairs
+  const paired = {
+    operations: new Set([...operations, ...seen.burnedOperations, ...vanished.renamedOperations]),
+    positions,
+  }
   const checked = { rows: 'draft', pending: tally.mints, paired: paired.operations, updatesEdited: !onlyMints } as const
   await refuseRepeated(store, options, deps.client, checked)
   if (options.newRows === true) return
-  await findReplacedRows(store, options, deps.client, { rows: 'draft', paired })
+  await findReplacedOperationIds(store, options, deps.client, { rows: 'draft', paired })
 }
 
 async function findDuplicates({ store, tally }: PlanState): Promise<Duplicates> {

@@ -1,13 +1,13 @@
 import type { NftRecord } from '../api/nft-record.ts'
-import { ServerNames } from '../batch/identity/server-names.ts'
+import { ReferenceLookup } from '../batch/identity/server-names.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
-import { moveToCopy } from '../batch/rows/duplicate-rows.ts'
-import { contentOfKey, copyOfKey, isContentKey, type RowKey } from '../batch/rows/row-key.ts'
+import { setCopyNumber } from '../batch/rows/duplicate-rows.ts'
+import { isContentKey, parseContentHash, parseCopyNumber, type RowKey } from '../batch/rows/row-key.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { BatchClient } from '../batch/types.ts'
-import { mintReferences, namesOfContents } from '../state/draft-rows.ts'
+import { listReferencesOfContents, readMintReferences } from '../state/draft-rows.ts'
 import { addAssignedNfts } from '../state/plan-tables.ts'
-import { type RowRecord, rowsAt } from '../state/rows.ts'
+import { type RowRecord, readRowsAt } from '../state/rows.ts'
 import { type Candidate, findCandidates, type NftSource, readCandidates } from './find-nfts.ts'
 import type { PlanState } from './plan-state.ts'
 
@@ -34,7 +34,7 @@ export async function matchRows(
   paired.push(...(await unstoredPairs(store, source, deps.client, candidates)))
   const named = candidates.flatMap(({ nftGdnId }) => nftGdnId ?? [])
   await store.state.scratch((sql) => addAssignedNfts(sql, named))
-  vanished.addNamed(named)
+  vanished.removeNamed(named)
   return matched
 }
 
@@ -54,7 +54,7 @@ async function readPage(store: StoredRun, source: NftSource, page: readonly RowR
     return { page, candidates, records }
   }
   const positions = page.map(({ position }) => position)
-  const moved = await store.state.read((sql) => rowsAt(sql, 'draft', positions))
+  const moved = await store.state.read((sql) => readRowsAt(sql, 'draft', positions))
   const movedCandidates = await findCandidates(store, source, moved)
   return { page: moved, candidates: movedCandidates, records: await readCandidates(source, movedCandidates) }
 }
@@ -65,23 +65,23 @@ async function replaceBurned(
   source: NftSource,
   burned: readonly RowRecord[],
 ): Promise<boolean> {
-  const contents = [...new Set(burned.map((row) => contentOfKey(rowKey(row))))]
-  const names = await state.read((sql) => namesOfContents(sql, contents))
-  const knownNames = new Set(names.map((name) => `${contentOfKey(name)} ${copyOfKey(name)}`))
-  const server = new ServerNames(source.client, source)
-  const copies = await server.otherCopies(drop.referenceScope, contents, (content, copy) =>
+  const contents = [...new Set(burned.map((row) => parseContentHash(rowKey(row))))]
+  const names = await state.read((sql) => listReferencesOfContents(sql, contents))
+  const knownNames = new Set(names.map((name) => `${parseContentHash(name)} ${parseCopyNumber(name)}`))
+  const server = new ReferenceLookup(source.client, source)
+  const copies = await server.findOtherCopies(drop.referenceScope, contents, (content, copy) =>
     knownNames.has(`${content} ${copy}`),
   )
-  const ended = await server.endedOf(copies.map(({ nftGdnId }) => nftGdnId))
+  const ended = await server.findEndedNfts(copies.map(({ nftGdnId }) => nftGdnId))
   const available = copies.filter(({ nftGdnId }) => !ended.has(nftGdnId))
   return await state.scratch((sql) => {
     let isMoved = false
     for (const row of burned) {
-      const at = available.findIndex(({ content }) => content === contentOfKey(rowKey(row)))
+      const at = available.findIndex(({ content }) => content === parseContentHash(rowKey(row)))
       const [match] = at === -1 ? [] : available.splice(at, 1)
       if (match === undefined) continue
       isMoved = true
-      moveToCopy(sql, 'draft', row, match.copy)
+      setCopyNumber(sql, 'draft', row, match.copy)
     }
     return isMoved
   })
@@ -108,7 +108,7 @@ async function unstoredPairs(
     ),
   )
   if (unknown.size === 0) return []
-  const minted = await state.read((sql) => mintReferences(sql, unknown.keys()))
+  const minted = await state.read((sql) => readMintReferences(sql, unknown.keys()))
   const renamed = minted.flatMap(({ id, operation, reference }) => {
     const candidate = unknown.get(id)
     const isRenamed = candidate !== undefined && reference !== null && reference !== candidate.reference
@@ -123,7 +123,7 @@ async function unstoredPairs(
     key: candidate.row.key,
   })
   if (client.supports('aliases') !== true) return renamed.map((renaming) => pairOf(renaming, 'impossible'))
-  const records = await new ServerNames(source.client, source).lookUp(renamed)
+  const records = await new ReferenceLookup(source.client, source).lookUp(renamed)
   return renamed.flatMap((renaming) => {
     const record = records.get(renaming)
     const isOpen =

@@ -19,7 +19,7 @@ export const UNKNOWN_OUTCOME_REASON =
 const NO_NFT = { nftGdnId: null, tokenId: null, revision: null, transfers: null, reference: null, fields: [] }
 
 /** Returns the change for a row without an ID whose NFT was given an ID. `id` is null if the ID is unknown. */
-export const identifiedNft = (nftGdnId: string | null, id: string | null): NftChange => ({
+export const toIdentifiedNftChange = (nftGdnId: string | null, id: string | null): NftChange => ({
   ...NO_NFT,
   nftGdnId,
   action: 'impossible',
@@ -28,7 +28,7 @@ export const identifiedNft = (nftGdnId: string | null, id: string | null): NftCh
 })
 
 /** Returns the mint of a row; null if the row already has an NFT. */
-export function mintOf({ nftGdnId, sent }: Candidate): NftChange | null {
+export function toMintChange({ nftGdnId, sent }: Candidate): NftChange | null {
   if (nftGdnId !== null) return null
   return { ...NO_NFT, action: 'mint', want: 'mint', reason: sent === null ? null : retryReason(sent) }
 }
@@ -40,7 +40,7 @@ function retryReason({ state, reason }: NonNullable<Candidate['sent']>): string 
 }
 
 /** Returns the new mint of a row whose last mint failed without effect; null for any other row. */
-export function failedMint(
+export function toFailedMintChange(
   { named }: Candidate,
   { status, error }: { status: string; error?: unknown },
 ): NftChange | null {
@@ -50,7 +50,7 @@ export function failedMint(
 }
 
 /** Returns the change for an accepted mint whose NFT the server doesn't return. */
-export const unknownNft = ({ nftGdnId }: Candidate): NftChange => ({
+export const toUnknownNftChange = ({ nftGdnId }: Candidate): NftChange => ({
   ...NO_NFT,
   nftGdnId,
   action: 'impossible',

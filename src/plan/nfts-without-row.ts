@@ -1,9 +1,9 @@
 import { refuseMintedBefore } from '../batch/minted/earlier-mints.ts'
-import { noteOfUnnamed, notesOfRenamed } from '../batch/runs/moved-run.ts'
+import { formatUnmatchedNftsNote, readRenamedRunNotes } from '../batch/runs/moved-run.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { NftSource } from './find-nfts.ts'
 import type { PlanOptions } from './planned.ts'
-import { findUnnamed, namesOfUnnamed, notesOfUnnamed, WHERE_TO_BURN } from './prune.ts'
+import { BURN_HINT, findNftsWithoutRow, readNftsWithoutRowNames, readNftsWithoutRowNotes } from './prune.ts'
 
 /**
  * The NFTs of a collection to which no row of a plan refers. They are requested at most once, and only if the plan
@@ -23,26 +23,28 @@ export class NftsWithoutRow {
 
   /** Returns the IDs of the NFTs; null if the server doesn't list the collection's NFTs. */
   async #find(): Promise<string[] | null> {
-    this.#ids ??= findUnnamed(this.#store, this.#source)
+    this.#ids ??= findNftsWithoutRow(this.#store, this.#source)
     return await this.#ids
   }
 
   /** Returns notes for `--prune` about NFTs that another machine may have minted for removed rows. */
-  async notesOfPrune(): Promise<string[]> {
+  async readPruneNotes(): Promise<string[]> {
     const hasRun = this.#store.drop.setId !== null
     // Without reference IDs, gdn can't determine which NFTs this run has minted.
     if (hasRun && !this.#source.hasReferences) return []
     const ids = await this.#find()
-    if (ids !== null) return await notesOfUnnamed(this.#source, ids)
-    return hasRun ? [] : [WHERE_TO_BURN]
+    if (ids !== null) return await readNftsWithoutRowNotes(this.#source, ids)
+    return hasRun ? [] : [BURN_HINT]
   }
 
   /** Returns notes about a manifest that may have been renamed. Used if a plan mints all rows. */
-  async notesOfRename(): Promise<string[]> {
-    const notes = await this.#store.read((sql) => notesOfRenamed(sql, this.#options))
+  async readRenameNotes(): Promise<string[]> {
+    const notes = await this.#store.read((sql) => readRenamedRunNotes(sql, this.#options))
     if (notes.length > 0 || !this.#source.hasReferences || this.#options.prune === true) return notes
     const unnamed = (await this.#find()) ?? []
-    return unnamed.length === 0 ? [] : [noteOfUnnamed(unnamed.length), await namesOfUnnamed(this.#source, unnamed)]
+    return unnamed.length === 0
+      ? []
+      : [formatUnmatchedNftsNote(unnamed.length), await readNftsWithoutRowNames(this.#source, unnamed)]
   }
 
   /**
@@ -51,7 +53,7 @@ export class NftsWithoutRow {
    * @param mints positions of the rows
    * @throws GdnError `seems_minted`
    */
-  async refuseMinted(mints: readonly number[]): Promise<void> {
+  async refuseMintedRows(mints: readonly number[]): Promise<void> {
     const ids = (await this.#find()) ?? []
     const { hasReferences } = this.#source
     await refuseMintedBefore(this.#store, this.#source, { positions: new Set(mints), ids, hasReferences })

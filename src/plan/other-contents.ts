@@ -1,11 +1,11 @@
 import type { NftRecord } from '../api/nft-record.ts'
-import { contentOfRow, contentsOf } from '../batch/minted/lookup.ts'
+import { hashContents, hashRowContent } from '../batch/minted/lookup.ts'
 import { exchangedContentsError } from '../batch/minted/other-contents.ts'
 import { identifiesNft } from '../batch/rows/field-changes.ts'
-import { storedRowOf } from '../batch/rows/manifest-row.ts'
+import { parseStoredRow } from '../batch/rows/manifest-row.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
-import { addContent, markCommonContent, rowsOfOtherNfts } from '../state/plan-tables.ts'
-import { pageOf, pagesOf } from '../state/rows.ts'
+import { addContent, findRowsOfOtherNfts, markCommonContent } from '../state/plan-tables.ts'
+import { readRowPage, readRowPages } from '../state/rows.ts'
 import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
@@ -24,7 +24,7 @@ export async function addOtherContents(
     const nft = nftOf(candidate)
     if (sent !== null || row.row.id === null || nft === undefined) return []
     if (changed.get(row.position)?.some(isOfOtherNft) !== true) return []
-    const both = contentsOf(row.row, nft, drop.marker ?? undefined)
+    const both = hashContents(row.row, nft, drop.marker ?? undefined)
     return both === null || both.row === both.nft ? [] : [{ position: row.position, was: both.nft, now: both.row }]
   })
   await state.scratch((sql) => {
@@ -42,11 +42,11 @@ const isOfOtherNft = ({ want, fields }: NftChange): boolean =>
  * @throws GdnError `seems_minted`
  */
 export async function refuseExchangedContents({ state }: StoredRun): Promise<void> {
-  const find = () => state.scratch((sql) => rowsOfOtherNfts(sql, 'draft'))
+  const find = () => state.scratch((sql) => findRowsOfOtherNfts(sql, 'draft'))
   if ((await find()).length === 0) return
-  for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, 'draft', after, limit))) {
+  for await (const page of readRowPages(state, (sql, after, limit) => readRowPage(sql, 'draft', after, limit))) {
     await state.scratch((sql) => {
-      for (const record of page) markCommonContent(sql, record.position, contentOfRow(storedRowOf(record).row))
+      for (const record of page) markCommonContent(sql, record.position, hashRowContent(parseStoredRow(record).row))
     })
   }
   const exchanged = await find()

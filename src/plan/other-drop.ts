@@ -1,10 +1,10 @@
 import { isFileField } from '../batch/rows/field-changes.ts'
-import { shownKey } from '../batch/rows/row-key.ts'
+import { formatKey } from '../batch/rows/row-key.ts'
 import { GdnError } from '../core/errors.ts'
 import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
-const MAX_FIRST = 50
+const MAX_LISTED_ROWS = 50
 /** Minimum number of matching rows for a refusal. If there are fewer, all of them may have been edited. */
 const MIN_REFUSED = 5
 /** Minimum share of NFTs whose content differs from their rows, for gdn to assume another drop. */
@@ -20,15 +20,15 @@ const NOTED_SHARE = 0.5
 export class OtherDrop {
   readonly #label: string | null
   /** Number of NFTs that match a row by ID. */
-  #named = 0
+  #namedCount = 0
   /** Number of these NFTs whose content differs from the row's. */
-  #others = 0
+  #otherContentCount = 0
   /**
-   * Number of NFTs in `#others` that have the label of this run. An equal label doesn't prove that the drop is the
+   * Number of NFTs in `#otherContentCount` that have the label of this run. An equal label doesn't prove that the drop is the
    * same, because manifests at the roots of two repositories may have equal labels.
    */
-  #alike = 0
-  readonly #first: { key: string; line: number; nft_gdn_id: string }[] = []
+  #sameContentCount = 0
+  readonly #firstRows: { key: string; line: number; nft_gdn_id: string }[] = []
 
   /**
    * Creates the check for a plan.
@@ -43,12 +43,13 @@ export class OtherDrop {
   add(candidates: readonly Candidate[], compared: readonly [number, readonly NftChange[]][]): void {
     for (const [at, { row, named, sent }] of candidates.entries()) {
       if (sent !== null || named === null || row.row.id === null) continue
-      this.#named++
+      this.#namedCount++
       if (compared[at]?.[1].some((change) => hasOtherContent(change, row.row)) !== true) continue
-      this.#others++
-      if (this.#label !== null && named.reference_label === this.#label) this.#alike++
+      this.#otherContentCount++
+      if (this.#label !== null && named.reference_label === this.#label) this.#sameContentCount++
       const { nft_gdn_id } = named
-      if (this.#first.length < MAX_FIRST) this.#first.push({ key: shownKey(row.key), line: row.row.line, nft_gdn_id })
+      if (this.#firstRows.length < MAX_LISTED_ROWS)
+        this.#firstRows.push({ key: formatKey(row.key), line: row.row.line, nft_gdn_id })
     }
   }
 
@@ -58,7 +59,11 @@ export class OtherDrop {
    * @throws GdnError `seems_minted` if all or nearly all NFTs differ in content and don't have the label of this run
    */
   refuse(): string | null {
-    const [named, otherCount, unlike] = [this.#named, this.#others, this.#others - this.#alike]
+    const [named, otherCount, unlike] = [
+      this.#namedCount,
+      this.#otherContentCount,
+      this.#otherContentCount - this.#sameContentCount,
+    ]
     const nfts = `${otherCount} of ${named} NFTs that match rows by ID have a different title and different content`
     const isMost = named >= MIN_REFUSED && otherCount >= named * REFUSED_SHARE
     if (!isMost || unlike < named * REFUSED_SHARE) {
@@ -71,7 +76,7 @@ export class OtherDrop {
         'If this is another drop, add --run <name>. gdn then mints its rows as separate NFTs.',
         'If the NFTs belong to these rows, and the rows were edited after their mint, add --adopt.',
       ].join('\n'),
-      details: { rows: this.#first, count: otherCount },
+      details: { rows: this.#firstRows, count: otherCount },
     })
   }
 }

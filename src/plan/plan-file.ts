@@ -4,7 +4,7 @@ import { open, readFile, realpath, stat } from 'node:fs/promises'
 import { dirname, extname, relative, resolve, sep } from 'node:path'
 import * as z from 'zod'
 import { type Blockchain, isBlockchain } from '../api/blockchains.ts'
-import { referenceLabel } from '../api/reference-id.ts'
+import { referenceLabelSchema } from '../api/reference-id.ts'
 import { TRAIT_TYPES } from '../api/traits.ts'
 import type { BatchOptions } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
@@ -19,7 +19,7 @@ import type { ChangePlan, PlannedChange, SavedPlanReader } from './planned.ts'
 
 const VERSION = 1
 
-const header = z.object({
+const headerSchema = z.object({
   gdn_plan: z.literal(VERSION),
   /** SHA-256 of the lines after this one. */
   sha256: z.string(),
@@ -34,7 +34,7 @@ const header = z.object({
   contract_address: z.string(),
   take_over: z.boolean(),
   /** The label of the run. `adopt` contains the labels that it replaces. */
-  label: referenceLabel.nullable().default(null),
+  label: referenceLabelSchema.nullable().default(null),
   adopt: z.array(z.string()).default([]),
   /** Whether the manifest was moved. If so, a machine with a run at the earlier path stores the new path. */
   moved: z.boolean().default(false),
@@ -46,12 +46,12 @@ const header = z.object({
   counts: z.record(z.string(), z.number()),
 })
 
-export type PlanHeader = z.output<typeof header>
+export type PlanHeader = z.output<typeof headerSchema>
 
-const pair = { key: z.string() }
-const object = <Type>() => z.custom<Type>((value) => value !== null && typeof value === 'object')
-const burn = z.object({ burn: object<PlannedChange>() })
-const line = z.object({
+const pairSchemas = { key: z.string() }
+const objectSchema = <Type>() => z.custom<Type>((value) => value !== null && typeof value === 'object')
+const burnSchema = z.object({ burn: objectSchema<PlannedChange>() })
+const lineSchema = z.object({
   row: z.object({
     line: z.number(),
     id: z.string().nullable(),
@@ -62,7 +62,7 @@ const line = z.object({
     metadata: z.looseObject({
       title: z.string(),
       description: z.string(),
-      file_fields: z.array(z.object({ ...pair, url: z.string() })),
+      file_fields: z.array(z.object({ ...pairSchemas, url: z.string() })),
       attribute: z
         .array(
           z.object({
@@ -74,9 +74,9 @@ const line = z.object({
         )
         .optional(),
     }),
-    localFiles: z.array(z.object({ ...pair, path: z.string(), sha256: z.string() })),
+    localFiles: z.array(z.object({ ...pairSchemas, path: z.string(), sha256: z.string() })),
   }),
-  changes: z.array(object<NftChange>()),
+  changes: z.array(objectSchema<NftChange>()),
 })
 
 /** Maximum number of characters in a line. A row with its changes is always shorter. */
@@ -150,7 +150,7 @@ async function* planLines(plan: ChangePlan, folder: string, contents: LocalConte
   for await (const { row, changes } of plan.rows()) {
     const localFiles = []
     for (const { key, path } of row.row.localFiles) {
-      localFiles.push({ key, path: relativeTo(folder, path), sha256: (await contents.of(path)).sha256 })
+      localFiles.push({ key, path: relativeTo(folder, path), sha256: (await contents.read(path)).sha256 })
     }
     yield `${JSON.stringify({ row: { ...row.row, localFiles }, changes })}\n`
   }
@@ -212,7 +212,7 @@ export async function hasNoRows(path: string): Promise<boolean> {
  */
 export async function readPlanHeader(path: string, signal: AbortSignal): Promise<PlanHeader | null> {
   if (!(await isPlanFile(path))) return null
-  for await (const text of linesIn(path, signal)) {
+  for await (const text of readLines(path, signal)) {
     const parsed = parseJson(text)
     const version = isObject(parsed) ? parsed.gdn_plan : null
     if (Number.isSafeInteger(version) && version !== VERSION) {
@@ -222,7 +222,7 @@ export async function readPlanHeader(path: string, signal: AbortSignal): Promise
         'Nothing was sent. Run `gdn plan <manifest> --out <file>` again, and review the plan.',
       )
     }
-    const checked = header.safeParse(parsed)
+    const checked = headerSchema.safeParse(parsed)
     if (!checked.success) throw editedPlanError(path)
     const { manifest } = checked.data
     return { ...checked.data, manifest: manifest === null ? null : resolve(await realpath(dirname(path)), manifest) }
@@ -245,26 +245,26 @@ export async function* readPlan(
   const folder = await realpath(dirname(path))
   const check = createFileCheck([folder, ...fileFolders])
   let isFirst = true
-  for await (const text of linesIn(path, signal)) {
+  for await (const text of readLines(path, signal)) {
     if (isFirst) {
       isFirst = false
       continue
     }
     hash.update(`${text}\n`)
     const parsed = parseJson(text)
-    const burning = burn.safeParse(parsed)
+    const burning = burnSchema.safeParse(parsed)
     if (burning.success) {
       await saved.burn(burning.data.burn)
       continue
     }
-    const checked = line.safeParse(parsed)
+    const checked = lineSchema.safeParse(parsed)
     if (!checked.success) throw editedPlanError(path)
     const { row, changes } = checked.data
     const localFiles = row.localFiles.map((file) => ({ ...file, path: resolve(folder, file.path) }))
     for (const file of localFiles) {
       const { problem } = await check(file.path)
       if (problem !== null) throw untrustedPlanError(`${file.key} of line ${row.line} ${problem.message}`)
-      if ((await contents.of(file.path)).sha256 !== file.sha256) throw otherFileError(file.path)
+      if ((await contents.read(file.path)).sha256 !== file.sha256) throw otherFileError(file.path)
     }
     await saved.row(changes)
     yield { row: { ...row, localFiles: localFiles.map(({ key, path }) => ({ key, path })) } }
@@ -272,7 +272,7 @@ export async function* readPlan(
   if (hash.digest('hex') !== sha256) throw editedPlanError(path)
 }
 
-async function* linesIn(path: string, signal: AbortSignal): AsyncGenerator<string> {
+async function* readLines(path: string, signal: AbortSignal): AsyncGenerator<string> {
   const input = createReadStream(path, { signal, encoding: 'utf8', highWaterMark: READ_BYTES })
   let rest = ''
   try {

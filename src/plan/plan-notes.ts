@@ -1,32 +1,32 @@
-import { shownLabel, shownLabels, WITHOUT_LABEL } from '../batch/identity/other-labels.ts'
+import { formatLabel, formatLabels, MISSING_LABEL_NOTE } from '../batch/identity/other-labels.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
-import { whereToGetIds } from '../batch/rows/added-id.ts'
+import { formatIdsHint } from '../batch/rows/added-id.ts'
 import { count } from '../core/count.ts'
 import type { PlanCounts } from './planned.ts'
 import type { Tally } from './tally.ts'
 
 /** The data for the notes of a plan. */
-export interface NoteFacts extends Pick<Tally, 'newUnnamed' | 'unedited' | 'revealed'> {
+export interface PlanNoteInputs extends Pick<Tally, 'newUnnamed' | 'unedited' | 'revealed'> {
   /** NFTs that have another label on the server, with their labels. */
   relabeled: { count: number; labels: readonly string[] }
   label: string
   /** Rows that got an ID after they were minted. */
   paired: readonly Pick<StoredPair, 'alias'>[]
   /** Rows that the run has sent but that aren't in the manifest. */
-  gone: RemovedRowCounts
+  removedRows: RemovedRowCounts
   /**
    * The run that stores the IDs of NFTs whose rows have no ID, or null if there are no such rows. `run` is null if
    * another machine stored the IDs.
    */
-  identified: { run: string | null } | null
-  /** Whether the plan burns the NFTs of the rows in `gone`. */
-  prunes: boolean
+  addedIds: { run: string | null } | null
+  /** Whether the plan burns the NFTs of the rows in `removedRows`. */
+  isPruning: boolean
   counts: Pick<PlanCounts, 'drift' | 'lasting' | 'keptBurns'>
   /** Whether the server supports reference IDs, and whether it can update and burn NFTs. */
   hasReferences: boolean
   hasUpdates: boolean
   /** Whether this machine has minted rows of the run. */
-  isKnown: boolean
+  isMintedHere: boolean
   /** Whether new rows may be edits of rows that another machine has minted. gdn can't check this without a label. */
   mayBeMinted: boolean
   /** Whether the rows are shuffled, so that the plan can't be saved. */
@@ -38,28 +38,28 @@ export interface NoteFacts extends Pick<Tally, 'newUnnamed' | 'unedited' | 'reve
 interface RemovedRowCounts {
   count: number
   /** The names of the first rows. */
-  first: readonly string[]
+  firstNames: readonly string[]
   /** Number of these rows without an ID. A new row without an ID may be an edit of one of them. */
-  unnamed: number
+  withoutIdCount: number
 }
 
-export const notesOfPlan = (facts: NoteFacts): string[] => [
-  ...notesOfLabels(facts),
-  ...notesOfPairs(facts),
-  ...notesOfRemovedRows(facts),
-  ...(facts.identified === null ? [] : [whereToGetIds(facts.identified.run)]),
-  ...(facts.unedited === 0 ? [] : [noteOfUnedited(facts.unedited)]),
-  ...(facts.revealed === 0 ? [] : [noteOfRevealed(facts.revealed)]),
-  ...(facts.hasReferences || facts.isKnown ? [] : [ALL_NEW_NOTE]),
-  ...(facts.mayBeMinted ? [WITHOUT_LABEL] : []),
-  ...notesOfKeptChanges(facts.counts),
-  ...(facts.abandoned ? [noteOfAbandoned(facts.abandoned, facts.gone.count > 0)] : []),
+export const formatPlanNotes = (facts: PlanNoteInputs): string[] => [
+  ...formatLabelNotes(facts),
+  ...formatPairNotes(facts),
+  ...formatRemovedRowNotes(facts),
+  ...(facts.addedIds === null ? [] : [formatIdsHint(facts.addedIds.run)]),
+  ...(facts.unedited === 0 ? [] : [formatUneditedNote(facts.unedited)]),
+  ...(facts.revealed === 0 ? [] : [formatRevealedNote(facts.revealed)]),
+  ...(facts.hasReferences || facts.isMintedHere ? [] : [ALL_NEW_NOTE]),
+  ...(facts.mayBeMinted ? [MISSING_LABEL_NOTE] : []),
+  ...formatKeptChangesNotes(facts.counts),
+  ...(facts.abandoned ? [formatAbandonedNote(facts.abandoned, facts.removedRows.count > 0)] : []),
 ]
 
-const noteOfAbandoned = (rows: number, isIdChanged: boolean): string =>
+const formatAbandonedNote = (rows: number, isIdChanged: boolean): string =>
   `${count(rows, 'row')} of the shuffled drop ${rows === 1 ? 'was' : 'were'} abandoned when it was sealed, and can no longer be minted${isIdChanged ? '. If you changed the id of a row, restore it' : ''}`
 
-function notesOfKeptChanges({ drift, lasting, keptBurns }: NoteFacts['counts']): string[] {
+function formatKeptChangesNotes({ drift, lasting, keptBurns }: PlanNoteInputs['counts']): string[] {
   const keptChanges = drift - keptBurns - lasting
   const changes =
     keptChanges === 1 ? 'gdn keeps 1 change made elsewhere' : `gdn keeps ${keptChanges} changes made elsewhere`
@@ -68,54 +68,60 @@ function notesOfKeptChanges({ drift, lasting, keptBurns }: NoteFacts['counts']):
   return [...(keptChanges > 0 ? [`${changes}. ${takeOver}`] : []), ...(keptBurns > 0 ? [removed] : [])]
 }
 
-const noteOfUnedited = (count: number): string =>
+const formatUneditedNote = (count: number): string =>
   count === 1
     ? '1 row that differs from its NFT was not edited on this machine: the NFT has been changed, for example by another machine. gdn apply reverts the change'
     : `${count} rows that differ from their NFTs were not edited on this machine: the NFTs have been changed, for example by another machine. gdn apply reverts the changes`
 
-const noteOfRevealed = (count: number): string =>
-  `${count === 1 ? '1 NFT to update is' : `${count} NFTs to update are`} already revealed. ${NOT_PROVEN}`
+const formatRevealedNote = (count: number): string =>
+  `${count === 1 ? '1 NFT to update is' : `${count} NFTs to update are`} already revealed. ${NOT_PROVEN_NOTE}`
 
 /** Note on an update that changes the proof of revealed NFTs. */
-export const NOT_PROVEN =
+export const NOT_PROVEN_NOTE =
   'gdn nft verify --on-chain can verify an NFT only while its metadata and files match its commitment'
 
 const ALL_NEW_NOTE =
   'The server does not support reference IDs, and this machine has no run of this manifest, so gdn treats all rows as new'
 
-function notesOfLabels({ relabeled: { count, labels }, label }: NoteFacts): string[] {
+function formatLabelNotes({ relabeled: { count, labels }, label }: PlanNoteInputs): string[] {
   if (count === 0) return []
   const nfts = count === 1 ? '1 NFT has' : `${count} NFTs have`
-  return [`${nfts} the label ${shownLabels(labels)}. gdn apply replaces it with ${shownLabel(label)}`]
+  return [`${nfts} the label ${formatLabels(labels)}. gdn apply replaces it with ${formatLabel(label)}`]
 }
 
-function notesOfPairs({ paired }: NoteFacts): string[] {
+function formatPairNotes({ paired }: PlanNoteInputs): string[] {
   const notes: string[] = []
   const wantedCount = paired.filter(({ alias }) => alias === 'wanted').length
   const onlyHere = paired.filter(({ alias }) => alias === 'impossible').length
-  if (wantedCount > 0) notes.push(`${identifiedRows(wantedCount)}. gdn apply stores each ID with its NFT`)
+  if (wantedCount > 0) notes.push(`${formatAddedIds(wantedCount)}. gdn apply stores each ID with its NFT`)
   if (onlyHere > 0) {
     notes.push(
-      `${identifiedRows(onlyHere)}. The server can't store IDs with NFTs, so the IDs are recorded only on this machine`,
+      `${formatAddedIds(onlyHere)}. The server can't store IDs with NFTs, so the IDs are recorded only on this machine`,
     )
   }
   return notes
 }
 
-const identifiedRows = (count: number): string =>
+const formatAddedIds = (count: number): string =>
   count === 1 ? 'An ID was added to 1 row after its mint' : `IDs were added to ${count} rows after their mint`
 
-function notesOfRemovedRows({ gone, newUnnamed, prunes, hasUpdates, isShuffled }: NoteFacts): string[] {
-  const { count, first, unnamed } = gone
-  if (count <= 0 || prunes) return []
+function formatRemovedRowNotes({
+  removedRows,
+  newUnnamed,
+  isPruning,
+  hasUpdates,
+  isShuffled,
+}: PlanNoteInputs): string[] {
+  const { count, firstNames, withoutIdCount } = removedRows
+  if (count <= 0 || isPruning) return []
   const rows = count === 1 ? '1 row that the run has sent is' : `${count} rows that the run has sent are`
   const edited =
-    unnamed > 0 && newUnnamed > 0
+    withoutIdCount > 0 && newUnnamed > 0
       ? '. Without an id, an edited row is a new row, and would be minted as an additional NFT'
       : ''
   const notes = [`${rows} no longer in the manifest${edited}`]
-  const more = count > first.length ? `, and ${count - first.length} more` : ''
-  if (first.length > 0) notes.push(`Without a row: ${first.join(', ')}${more}`)
+  const more = count > firstNames.length ? `, and ${count - firstNames.length} more` : ''
+  if (firstNames.length > 0) notes.push(`Without a row: ${firstNames.join(', ')}${more}`)
   const nfts = count === 1 ? 'Its NFT is' : 'Their NFTs are'
   const burnMethod = isShuffled ? 'by gdn nft burn' : 'by a plan that was saved with --prune and --out'
   if (hasUpdates) notes.push(`${nfts} burned only ${burnMethod}`)
@@ -123,9 +129,9 @@ function notesOfRemovedRows({ gone, newUnnamed, prunes, hasUpdates, isShuffled }
 }
 
 /** Returns the note that a manifest was moved and that `gdn apply` stores the new path. */
-export const noteOfMove = (from: string, run: string): string =>
+export const formatMoveNote = (from: string, run: string): string =>
   `The manifest was moved from ${from}. gdn apply stores the new path with the run ${run}`
 
 /** Returns the note that the manifest of a run may have been moved to the path of this manifest. */
-export const noteOfMovedRun = ({ name, manifest }: { name: string; manifest: string | null }): string =>
+export const formatMovedRunNote = ({ name, manifest }: { name: string; manifest: string | null }): string =>
   `The manifest of the run ${name} no longer exists: ${manifest}. If it was moved here, add --adopt`

@@ -1,11 +1,11 @@
 import { fileFieldName, isFileField } from '../batch/rows/field-changes.ts'
-import { type StoredRow, storedRowOf } from '../batch/rows/manifest-row.ts'
-import { shownKey } from '../batch/rows/row-key.ts'
+import { parseStoredRow, type StoredRow } from '../batch/rows/manifest-row.ts'
+import { formatKey } from '../batch/rows/row-key.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { LocalContents } from '../files/local-content.ts'
-import { shownName } from '../manifest/local-files.ts'
+import { formatFileName } from '../manifest/local-files.ts'
 import { burnsPage, changedPage } from '../state/plan-tables.ts'
-import { nameAt, pagesOf, rowsAt } from '../state/rows.ts'
+import { findRowName, readRowPages, readRowsAt } from '../state/rows.ts'
 import type { Update } from './apply-updates.ts'
 import type { NftChange } from './compare.ts'
 import type { PlannedChange, RowChanges } from './planned.ts'
@@ -14,21 +14,21 @@ import type { PlannedChange, RowChanges } from './planned.ts'
  * Returns the name of the row whose metadata an NFT gets. In a shuffled drop, this is the row that was drawn for the
  * NFT's slot. The receiver is always that of the slot.
  */
-async function nameOfContent(store: StoredRun, { position, key, row: { line } }: StoredRow, drawn?: Uint32Array) {
+async function findContentRowName(store: StoredRun, { position, key, row: { line } }: StoredRow, drawn?: Uint32Array) {
   const from = drawn?.[position]
-  const name = from === undefined ? null : await store.read((sql) => nameAt(sql, 'draft', from - 1))
-  return { key: shownKey(name?.key ?? key), line: name?.line ?? line }
+  const name = from === undefined ? null : await store.read((sql) => findRowName(sql, 'draft', from - 1))
+  return { key: formatKey(name?.key ?? key), line: name?.line ?? line }
 }
 
 /** Returns the name of a change's row. The drawn row provides only the metadata, not the receiver or the ID. */
-async function nameOfChange(store: StoredRun, row: StoredRow, { want }: NftChange, drawn?: Uint32Array) {
-  if (want === 'update') return { ...(await nameOfContent(store, row, drawn)), title: row.row.metadata.title }
+async function findChangeRowName(store: StoredRun, row: StoredRow, { want }: NftChange, drawn?: Uint32Array) {
+  if (want === 'update') return { ...(await findContentRowName(store, row, drawn)), title: row.row.metadata.title }
   // In the draft, a row's own content is at the slot for which the row was drawn. A transferred NFT has the drawn
   // content.
   const at = want === 'mint' ? (drawn?.indexOf(row.position + 1) ?? -1) : -1
-  const [drawnRow] = at < 0 ? [] : await store.read((sql) => rowsAt(sql, 'draft', [at]))
-  const { title } = (drawnRow === undefined ? row : storedRowOf(drawnRow)).row.metadata
-  return { key: shownKey(row.key), line: row.row.line, title }
+  const [drawnRow] = at < 0 ? [] : await store.read((sql) => readRowsAt(sql, 'draft', [at]))
+  const { title } = (drawnRow === undefined ? row : parseStoredRow(drawnRow)).row.metadata
+  return { key: formatKey(row.key), line: row.row.line, title }
 }
 
 /**
@@ -45,7 +45,7 @@ export async function* plannedChanges(
   for await (const { row, changes } of rowsWithChanges(store, 'JOIN')) {
     const { localFiles, receiver, receiverName } = row.row
     const named = receiverName === undefined ? receiver : `${receiverName} (${receiver})`
-    const names = new Map(localFiles.map(({ key, path }) => [fileFieldName(key), shownName(manifest, path)]))
+    const names = new Map(localFiles.map(({ key, path }) => [fileFieldName(key), formatFileName(manifest, path)]))
     for (const change of changes) {
       const shownFields = change.fields.map(({ field, from, to }) => ({
         field,
@@ -54,23 +54,23 @@ export async function* plannedChanges(
       }))
       yield {
         ...change,
-        ...(await nameOfChange(store, row, change, drawn)),
+        ...(await findChangeRowName(store, row, change, drawn)),
         shown: shownFields,
         receiver: change.action === 'mint' ? named : undefined,
       }
     }
   }
-  yield* burnsIn(store)
+  yield* readBurns(store)
 
   function fileName(url: string): string {
-    const path = contents.pathOf(url)
-    return path === null ? url : shownName(manifest, path)
+    const path = contents.findPath(url)
+    return path === null ? url : formatFileName(manifest, path)
   }
 }
 
 /** Yields the changes of NFTs without a row. */
-export async function* burnsIn({ state }: StoredRun): AsyncGenerator<PlannedChange> {
-  const pages = pagesOf(state, burnsPage)
+export async function* readBurns({ state }: StoredRun): AsyncGenerator<PlannedChange> {
+  const pages = readRowPages(state, burnsPage)
   for await (const page of pages) for (const { change } of page) yield JSON.parse(change) as PlannedChange
 }
 
@@ -79,15 +79,15 @@ export async function* rowsWithChanges(
   store: StoredRun,
   join: 'JOIN' | 'LEFT JOIN' = 'LEFT JOIN',
 ): AsyncGenerator<RowChanges> {
-  const pages = pagesOf(store.state, (sql, after, limit) => changedPage(sql, join, after, limit))
+  const pages = readRowPages(store.state, (sql, after, limit) => changedPage(sql, join, after, limit))
   for await (const page of pages) {
     for (const { changes, ...record } of page)
-      yield { row: storedRowOf(record), changes: JSON.parse(changes) as NftChange[] }
+      yield { row: parseStoredRow(record), changes: JSON.parse(changes) as NftChange[] }
   }
 }
 
 /** Yields the updates. An unchanged file keeps its URL and isn't uploaded again. */
-export async function* updatesOf(
+export async function* readUpdates(
   store: StoredRun,
   contents: LocalContents,
   drawn?: Uint32Array,
@@ -102,14 +102,14 @@ export async function* updatesOf(
       const urls = new Map<string, string>()
       const localFiles: Update['localFiles'][number][] = []
       for (const { key, path } of row.localFiles) {
-        const { sha256, url } = await contents.of(path)
+        const { sha256, url } = await contents.read(path)
         if (changed.has(fileFieldName(key))) localFiles.push({ key, path, sha256 })
         else urls.set(key, url)
       }
       const file_fields = row.metadata.file_fields.map(({ key, url }) => ({ key, url: urls.get(key) ?? url }))
       const metadata: Update['metadata'] = { ...row.metadata, file_fields, ...proof }
       yield {
-        ...(await nameOfContent(store, storedRow, drawn)),
+        ...(await findContentRowName(store, storedRow, drawn)),
         nftGdnId,
         reference,
         localFiles,

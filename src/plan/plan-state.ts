@@ -2,7 +2,7 @@ import type { RowPairs } from '../batch/identity/check-rows.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { Abilities } from './compare.ts'
-import { OtherLabels } from './find-labels.ts'
+import { LabelConflicts } from './find-labels.ts'
 import type { NftSource } from './find-nfts.ts'
 import { NftsWithoutRow } from './nfts-without-row.ts'
 import { OtherDrop } from './other-drop.ts'
@@ -11,7 +11,7 @@ import { RowComparer } from './row-comparer.ts'
 import type { SavedChanges } from './saved-changes.ts'
 import { SeenNfts } from './seen-nfts.ts'
 import { newTally } from './tally.ts'
-import { VanishedRows } from './vanished-rows.ts'
+import { RemovedSentRows } from './vanished-rows.ts'
 
 interface PlanInput {
   store: StoredRun
@@ -43,7 +43,7 @@ export function newPlanState(input: PlanInput) {
     marker,
   }
   /** Rows that got an ID after they were minted, with the pairs to store. */
-  const paired: StoredPair[] = pairs.identified.map((pair) => ({ ...pair, key: pair.row.key }))
+  const paired: StoredPair[] = pairs.pairsWithAddedId.map((pair) => ({ ...pair, key: pair.row.key }))
   return {
     ...input,
     source,
@@ -52,10 +52,10 @@ export function newPlanState(input: PlanInput) {
     abilities,
     paired,
     /** The NFTs of rows that were minted under another key, by row position. */
-    pairedNfts: new Map(pairs.all.map(({ row, nftGdnId }) => [row.position, nftGdnId])),
-    labels: new OtherLabels(store, label),
+    pairedNfts: new Map(pairs.allPairs.map(({ row, nftGdnId }) => [row.position, nftGdnId])),
+    labels: new LabelConflicts(store, label),
     comparer: new RowComparer(store, options, deps.contents),
-    vanished: new VanishedRows(),
+    vanished: new RemovedSentRows(),
     seen: new SeenNfts(store),
     otherDrop: new OtherDrop(label),
     withoutRow: new NftsWithoutRow(store, source, options),

@@ -1,22 +1,22 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed } from '../api/nft-status.ts'
-import { sameAddress } from '../api/same-address.ts'
-import { ServerNames } from '../batch/identity/server-names.ts'
-import { isContentKey, rowReferenceId, shownKey } from '../batch/rows/row-key.ts'
+import { isSameAddress } from '../api/same-address.ts'
+import { ReferenceLookup } from '../batch/identity/server-names.ts'
+import { formatKey, isContentKey, rowReferenceId } from '../batch/rows/row-key.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { GdnError } from '../core/errors.ts'
 import { shortenTo } from '../core/shorten.ts'
 import { listIds } from '../operations/reconcile/listing.ts'
-import { type RemovedRow, removedRows, unnamedNfts } from '../state/draft-rows.ts'
+import { listNftsWithoutRow, type RemovedRow, removedRows } from '../state/draft-rows.ts'
 import { operationsWithPrefix } from '../state/operations.ts'
-import { IN_PROGRESS, pendingChange } from './compare.ts'
+import { IN_PROGRESS_REASON, pendingChange } from './compare.ts'
 import { type NftSource, readCandidates, transfersPrefix } from './find-nfts.ts'
 import type { PlannedChange } from './planned.ts'
 
 /** A removed row whose NFT was burned. */
 export type BurnedRow = Pick<RemovedRow, 'id' | 'nftGdnId'>
 
-const PAGE = 1_000
+const PAGE_SIZE = 1_000
 
 /**
  * Yields the burns of NFTs whose rows were removed. Burns only NFTs that this run minted, and whose owner is still the
@@ -27,7 +27,7 @@ const PAGE = 1_000
  * @param noBurns why the collection doesn't permit burns; null if it does
  * @param onBurned called for each NFT that is already burned
  */
-export async function* burnsOf(
+export async function* findBurns(
   store: StoredRun,
   source: NftSource,
   { scope, noBurns, onBurned }: { scope: string; noBurns: string | null; onBurned(row: BurnedRow): void },
@@ -43,7 +43,7 @@ export async function* burnsOf(
       if (nft?.burned === true) onBurned(row)
       if (nft === undefined || hasFailed(nft.status) || nft.burned === true) continue
       const isOurs = await isOwnerNamed(store, scope, row, nft)
-      yield burnOf(row, nft, isOurs, source.hasUpdates ? noBurns : NO_BURNS)
+      yield toBurnChange(row, nft, isOurs, source.hasUpdates ? noBurns : NO_BURNS_REASON)
     }
   }
 }
@@ -53,21 +53,21 @@ export interface RemovedRows {
   /** NFTs that are already burned. */
   burned: BurnedRow[]
   /** The names of the first NFTs that aren't burned. */
-  first: string[]
+  firstNames: string[]
 }
 
-const MAX_NAMED = 5
+const MAX_LISTED_ROWS = 5
 
 /** Returns the burned NFTs of removed rows, and the names of the first NFTs that aren't burned. */
 export async function findRemovedRows(store: StoredRun, source: NftSource): Promise<RemovedRows> {
-  const gone: RemovedRows = { burned: [], first: [] }
+  const gone: RemovedRows = { burned: [], firstNames: [] }
   for (let after: Pick<RemovedRow, 'line' | 'id'> | undefined = { line: -1, id: '' }; after !== undefined; ) {
     const page: RemovedRow[] = await removedRowsPage(store, after)
     const records = await readCandidates(source, page)
     for (const { id, key, nftGdnId } of page) {
       const nft = records.get(nftGdnId)
       if (nft?.burned === true) gone.burned.push({ id, nftGdnId })
-      else if (gone.first.length < MAX_NAMED) gone.first.push(nftName(key, nft))
+      else if (gone.firstNames.length < MAX_LISTED_ROWS) gone.firstNames.push(nftName(key, nft))
     }
     after = page.at(-1)
   }
@@ -76,8 +76,8 @@ export async function findRemovedRows(store: StoredRun, source: NftSource): Prom
 
 function nftName(key: string, nft: NftRecord | undefined): string {
   const { title } = Object(nft?.request_metadata) as { title?: unknown }
-  if (typeof title !== 'string') return shownKey(key)
-  return isContentKey(key) ? title : `${title} (${shownKey(key)})`
+  if (typeof title !== 'string') return formatKey(key)
+  return isContentKey(key) ? title : `${title} (${formatKey(key)})`
 }
 
 /**
@@ -86,19 +86,19 @@ function nftName(key: string, nft: NftRecord | undefined): string {
  *
  * @returns null if the server doesn't list the collection
  */
-export async function findUnnamed({ state, drop }: StoredRun, source: NftSource): Promise<string[] | null> {
+export async function findNftsWithoutRow({ state, drop }: StoredRun, source: NftSource): Promise<string[] | null> {
   const listed = await listIds(source, source).catch((error: unknown) => {
     if (error instanceof GdnError && (error.code === 'refused' || error.code === 'forbidden')) return null
     throw error
   })
   if (listed === null) return null
-  const ids = await state.scratch((sql) => unnamedNfts(sql, drop, listed))
-  const ended = await new ServerNames(source.client, source).endedOf(ids)
+  const ids = await state.scratch((sql) => listNftsWithoutRow(sql, drop, listed))
+  const ended = await new ReferenceLookup(source.client, source).findEndedNfts(ids)
   return ids.filter((id) => !ended.has(id))
 }
 
 /** Returns the notes for `--prune` about NFTs that this machine can't burn. */
-export async function notesOfUnnamed(source: NftSource, ids: readonly string[]): Promise<string[]> {
+export async function readNftsWithoutRowNotes(source: NftSource, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return []
   const isOne = ids.length === 1
   const nfts = isOne
@@ -106,24 +106,24 @@ export async function notesOfUnnamed(source: NftSource, ids: readonly string[]):
     : `${ids.length} NFTs of the collection have no row, and were`
   return [
     `${nfts} not minted on this machine. gdn can't determine whether ${isOne ? 'it belongs' : 'they belong'} to this drop`,
-    await namesOfUnnamed(source, ids),
-    WHERE_TO_BURN,
+    await readNftsWithoutRowNames(source, ids),
+    BURN_HINT,
   ]
 }
 
 /** Returns a note with the first NFTs that have no row. */
-export async function namesOfUnnamed(source: NftSource, ids: readonly string[]): Promise<string> {
-  const first = ids.slice(0, MAX_NAMED)
+export async function readNftsWithoutRowNames(source: NftSource, ids: readonly string[]): Promise<string> {
+  const first = ids.slice(0, MAX_LISTED_ROWS)
   const records = await readCandidates(
     source,
     first.map((nftGdnId) => ({ nftGdnId })),
   )
-  const more = ids.length > MAX_NAMED ? `, and ${ids.length - MAX_NAMED} more` : ''
-  return `Without a row: ${first.map((id) => shownNft(id, records.get(id))).join(', ')}${more}`
+  const more = ids.length > MAX_LISTED_ROWS ? `, and ${ids.length - MAX_LISTED_ROWS} more` : ''
+  return `Without a row: ${first.map((id) => formatNft(id, records.get(id))).join(', ')}${more}`
 }
 
 /** Formats an NFT with its title and token ID: `8d3… ("Dusk", token 7)`. */
-function shownNft(id: string, nft: NftRecord | undefined): string {
+function formatNft(id: string, nft: NftRecord | undefined): string {
   const { title } = Object(nft?.request_metadata) as { title?: unknown }
   const names = [
     ...(typeof title === 'string' ? [JSON.stringify(shortenTitle(title))] : []),
@@ -132,21 +132,21 @@ function shownNft(id: string, nft: NftRecord | undefined): string {
   return names.length === 0 ? id : `${id} (${names.join(', ')})`
 }
 
-const MAX_TITLE = 40
+const MAX_TITLE_LENGTH = 40
 
-const shortenTitle = (title: string): string => shortenTo(title, MAX_TITLE)
+const shortenTitle = (title: string): string => shortenTo(title, MAX_TITLE_LENGTH)
 
 /** Note on where to burn NFTs that this machine didn't mint. */
-export const WHERE_TO_BURN =
+export const BURN_HINT =
   'Run gdn plan with --prune on the machine that minted the drop, or burn NFTs with gdn nft burn <nft_gdn_id>'
 
-const NO_BURNS = "the server can't burn NFTs"
+const NO_BURNS_REASON = "the server can't burn NFTs"
 
 async function removedRowsPage(
   { state, drop }: StoredRun,
   after: Pick<RemovedRow, 'line' | 'id'>,
 ): Promise<RemovedRow[]> {
-  const rows = await state.read((sql) => removedRows(sql, drop, after, PAGE))
+  const rows = await state.read((sql) => removedRows(sql, drop, after, PAGE_SIZE))
   // If a row got an ID after it was minted, its transfers use that ID.
   return rows.map((row) =>
     isContentKey(row.key) ? row : { ...row, reference: rowReferenceId(drop.referenceScope, row.key) },
@@ -165,10 +165,10 @@ async function isOwnerNamed(
   const last = operations.findLast(({ state }) => state === 'accepted' || state === 'deployed')
   const [named = receiver, before = '-1'] = last?.id.slice(prefix.length).split(':') ?? []
   // The number may be lower than recorded, because a backend that was restored from a backup may have lost transfers.
-  return sameAddress(nft.receiver_wallet_address ?? '', named) && (nft.transfers ?? 0) <= Number(before) + 1
+  return isSameAddress(nft.receiver_wallet_address ?? '', named) && (nft.transfers ?? 0) <= Number(before) + 1
 }
 
-function burnOf(row: RemovedRow, nft: NftRecord, isOurs: boolean, noBurns: string | null): PlannedChange {
+function toBurnChange(row: RemovedRow, nft: NftRecord, isOurs: boolean, noBurns: string | null): PlannedChange {
   const owner = nft.receiver_wallet_address ?? ''
   // The ID is the same on every machine, so the server burns the NFT once. Unlike an update, a burn needs no number in
   // its ID, because a burn is the last change of an NFT.
@@ -178,13 +178,15 @@ function burnOf(row: RemovedRow, nft: NftRecord, isOurs: boolean, noBurns: strin
     noBurns ?? (nft.status === 'deployed' ? (isGoingOn ? null : pendingChange(nft)) : 'the NFT is not deployed yet')
   const { title } = (nft.request_metadata ?? {}) as { title?: unknown }
   return {
-    key: shownKey(row.key),
+    key: formatKey(row.key),
     line: null,
     title: typeof title === 'string' ? title : '',
     action: isOurs ? (obstacle === null ? 'burn' : 'impossible') : 'drift',
     want: 'burn',
     fields: [{ field: 'owner', from: owner, to: null }],
-    reason: isOurs ? (obstacle ?? (isGoingOn ? IN_PROGRESS : null)) : 'the owner of the NFT was changed elsewhere',
+    reason: isOurs
+      ? (obstacle ?? (isGoingOn ? IN_PROGRESS_REASON : null))
+      : 'the owner of the NFT was changed elsewhere',
     nftGdnId: row.nftGdnId,
     tokenId: nft.token_id ?? null,
     revision: nft.revision ?? null,

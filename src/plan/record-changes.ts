@@ -1,28 +1,32 @@
-import { sameAddress } from '../api/same-address.ts'
-import { mixedRow, rowTexts } from '../batch/rows/row-text.ts'
+import { isSameAddress } from '../api/same-address.ts'
+import { replaceRowPart, rowTexts } from '../batch/rows/row-text.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { openState } from '../state/open-state.ts'
-import { isUnrecorded, type NftState, recordChanged, recordedRow } from '../state/row-outcomes.ts'
+import { isUnrecorded, type NftState, recordChangedNft, recordedRow } from '../state/row-outcomes.ts'
 import type { NftChange } from './compare.ts'
 import { type NftSource, readCandidates } from './find-nfts.ts'
 import type { ChangePlan, PlannedRun } from './planned.ts'
-import { nftStateOf } from './seen-nfts.ts'
+import { toNftState } from './seen-nfts.ts'
 
 type Options = Pick<BatchOptions, 'stateDir' | 'contractAddress' | 'blockchain' | 'signal'>
 
-const PAGE = 200
+const PAGE_SIZE = 200
 
 /**
  * Updates the state with the NFTs that were changed before this plan.
  *
  * @returns the number of NFTs whose changes to match the manifest weren't recorded
  */
-export async function recordSeen(options: Options, plan: ChangePlan): Promise<number> {
+export async function recordSeenNfts(options: Options, plan: ChangePlan): Promise<number> {
   return await recordNfts(options, plan.run, plan.seen())
 }
 
 /** Updates the state with the NFTs that this plan changed. */
-export async function recordMade(options: Options, client: Pick<BatchClient, 'call'>, plan: ChangePlan): Promise<void> {
+export async function recordMadeChanges(
+  options: Options,
+  client: Pick<BatchClient, 'call'>,
+  plan: ChangePlan,
+): Promise<void> {
   const { contractAddress, blockchain, signal } = options
   const source: NftSource = { client, contractAddress, blockchain, signal, hasReferences: true, hasUpdates: true }
   await recordNfts(options, plan.run, nftsToChange(source, plan))
@@ -49,9 +53,9 @@ export async function recordNfts(
         for (const { has, ...nft } of page) {
           const { nftGdnId, body: row } = nft
           const before = row === null || has === 'all' ? null : recordedRow(sql, run.id, nftGdnId)
-          const body = row === null || has === 'all' ? row : before && mixedRow(before, row, has)
+          const body = row === null || has === 'all' ? row : before && replaceRowPart(before, row, has)
           if (isUnrecorded(sql, run.id, { ...nft, body })) count++
-          recordChanged(sql, run.id, { ...nft, body })
+          recordChangedNft(sql, run.id, { ...nft, body })
         }
         return count
       })
@@ -82,9 +86,9 @@ async function* nftsToChange(source: NftSource, plan: ChangePlan): AsyncGenerato
       const isMade = ({ action, revision }: NftChange) =>
         action === 'update'
           ? (nft.revision ?? 0) > (revision ?? 0)
-          : action === 'transfer' && owner != null && receiver !== null && sameAddress(owner, receiver)
+          : action === 'transfer' && owner != null && receiver !== null && isSameAddress(owner, receiver)
       return [
-        nftStateOf(
+        toNftState(
           nft,
           body,
           changes.filter((change) => !isMade(change)),
@@ -96,7 +100,7 @@ async function* nftsToChange(source: NftSource, plan: ChangePlan): AsyncGenerato
   }
   for await (const changed of changedNfts(plan)) {
     waiting.push(changed)
-    if (waiting.length === PAGE) yield await read()
+    if (waiting.length === PAGE_SIZE) yield await read()
   }
   if (waiting.length > 0) yield await read()
 }

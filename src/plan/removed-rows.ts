@@ -1,7 +1,7 @@
 import { addBurn } from '../state/plan-tables.ts'
 import { readCandidates } from './find-nfts.ts'
 import type { PlanState } from './plan-state.ts'
-import { type BurnedRow, burnsOf } from './prune.ts'
+import { type BurnedRow, findBurns } from './prune.ts'
 
 /**
  * Plans the burns of NFTs whose rows were removed, if `prune` is set. Otherwise, records which of these NFTs were
@@ -11,7 +11,7 @@ export async function addRemovedRows(planning: PlanState): Promise<void> {
   const { store, source, options, vanished, seen, tally } = planning
   if (options.prune === true) await planBurns(planning)
   else for (const row of await vanished.takeBurned(store, source)) await seen.addBurned(row)
-  tally.counts.vanished = vanished.count
+  tally.counts.vanished = vanished.unreplacedCount
 }
 
 async function planBurns(planning: PlanState): Promise<void> {
@@ -22,7 +22,7 @@ async function planBurns(planning: PlanState): Promise<void> {
   const burned: BurnedRow[] = []
   const noBurns = await options.whyNoBurns()
   const onBurned = (row: BurnedRow) => void burned.push(row)
-  for await (const change of burnsOf(store, source, { scope, noBurns, onBurned })) {
+  for await (const change of findBurns(store, source, { scope, noBurns, onBurned })) {
     counts[change.action]++
     if (change.action === 'drift') counts.keptBurns++
     if (change.action === 'impossible') counts.impossibleBurns++
@@ -31,10 +31,10 @@ async function planBurns(planning: PlanState): Promise<void> {
   }
   for (const row of burned) await seen.addBurned(row)
   if (!isSaved) {
-    notes.push(...(await withoutRow.notesOfPrune()))
+    notes.push(...(await withoutRow.readPruneNotes()))
     return
   }
-  await saved.compareLeftBurns(async (changes) => {
+  await saved.compareRemainingBurns(async (changes) => {
     const records = [...(await readCandidates(source, changes)).values()]
     return new Set(records.filter(({ burned }) => burned === true).map(({ nft_gdn_id }) => nft_gdn_id))
   })

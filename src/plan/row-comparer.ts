@@ -2,27 +2,34 @@ import type { NftRecord } from '../api/nft-record.ts'
 import { findAddedId } from '../batch/rows/added-id.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { ManifestRow } from '../manifest/row.ts'
-import { updateReference, updatesPrefix } from './apply-updates.ts'
-import { type Abilities, compareRow, type NftChange, NOT_COMMITTED, NOT_REVEALED, type ObservedNft } from './compare.ts'
+import { formatUpdateReference, updatesPrefix } from './apply-updates.ts'
+import {
+  type Abilities,
+  compareRow,
+  type NftChange,
+  NOT_COMMITTED_REASON,
+  NOT_REVEALED_REASON,
+  type ObservedNft,
+} from './compare.ts'
 import type { Candidate, OwnerHistory } from './find-nfts.ts'
 import {
   FAILED_MINT_REASON,
-  failedMint,
-  identifiedNft,
-  mintOf,
+  toFailedMintChange,
+  toIdentifiedNftChange,
+  toMintChange,
+  toUnknownNftChange,
   UNREVEALED_MINT_REASON,
   UNREVEALED_RETRY_REASON,
-  unknownNft,
 } from './mint-changes.ts'
 import type { PlanDeps, PlanOptions } from './planned.ts'
 
 export class RowComparer {
-  /** Whether another machine stored an ID for an NFT whose row has no ID. Set by `changesOf`. */
-  isIdElsewhere = false
-  /** Number of rows without an NFT. Set by `changesOf`. */
-  missing = 0
-  /** Number of rows of a shuffled drop that were not minted. Set by `changesOf`. */
-  abandoned = 0
+  /** Whether another machine stored an ID for an NFT whose row has no ID. Set by `findChanges`. */
+  hasIdFromOtherMachine = false
+  /** Number of rows without an NFT. Set by `findChanges`. */
+  rowsWithoutNftCount = 0
+  /** Number of rows of a shuffled drop that were not minted. Set by `findChanges`. */
+  abandonedCount = 0
   readonly #store: StoredRun
   readonly #options: PlanOptions
   readonly #contents: PlanDeps['contents']
@@ -36,7 +43,7 @@ export class RowComparer {
   }
 
   /** Returns the changes that a row requires: its differences from its NFT, or a mint if it has no NFT. */
-  async changesOf(
+  async findChanges(
     candidate: Candidate,
     nft: NftRecord | undefined,
     abilities: Abilities,
@@ -45,17 +52,17 @@ export class RowComparer {
     const { row } = candidate.row
     const { reference_alias: alias, nft_gdn_id: nftGdnId = '' } = candidate.named ?? {}
     if (row.id === null && typeof alias === 'string') {
-      const { id, isElsewhere } = await findAddedId(this.#store, alias, candidate.row, {
+      const { id, isFromOtherMachine } = await findAddedId(this.#store, alias, candidate.row, {
         nftGdnId,
         tokenId: nft?.token_id,
       })
-      if (isElsewhere) this.isIdElsewhere = true
-      return [identifiedNft(nftGdnId, id)]
+      if (isFromOtherMachine) this.hasIdFromOtherMachine = true
+      return [toIdentifiedNftChange(nftGdnId, id)]
     }
-    const missing = nft === undefined ? mintOf(candidate) : failedMint(candidate, nft)
-    if (missing !== null) this.missing++
+    const missing = nft === undefined ? toMintChange(candidate) : toFailedMintChange(candidate, nft)
+    if (missing !== null) this.rowsWithoutNftCount++
     if (missing !== null && candidate.row.position < (this.#options.sealedSlots ?? 0)) {
-      this.abandoned++
+      this.abandonedCount++
       return []
     }
     if (missing !== null) {
@@ -65,8 +72,8 @@ export class RowComparer {
         this.#noMintsReason === UNREVEALED_MINT_REASON && missing.reason?.startsWith(FAILED_MINT_REASON) === true
       return [{ ...missing, action: 'impossible', reason: isRetried ? UNREVEALED_RETRY_REASON : this.#noMintsReason }]
     }
-    if (nft === undefined) return [unknownNft(candidate)]
-    const update = updateReference(candidate.reference, nft.revision ?? 0)
+    if (nft === undefined) return [toUnknownNftChange(candidate)]
+    const update = formatUpdateReference(candidate.reference, nft.revision ?? 0)
     const observed: ObservedNft = {
       nft,
       isOwnerOurs: history?.isOurs ?? true,
@@ -81,13 +88,13 @@ export class RowComparer {
       // The URL of an upload is predictable only if the server supports updates.
       row.localFiles.map(async ({ key, path }) => ({
         key,
-        url: abilities.updates ? (await this.#contents.of(path)).url : null,
+        url: abilities.updates ? (await this.#contents.read(path)).url : null,
       })),
     )
     const references = { update, transfer: history?.reference ?? null }
     const changes = compareRow({ ...row, localFiles }, observed, abilities)
-    if (changes[0]?.reason === NOT_REVEALED && (await this.#isEdited(candidate))) {
-      return changes.map((change) => ({ ...change, reason: NOT_COMMITTED }))
+    if (changes[0]?.reason === NOT_REVEALED_REASON && (await this.#isEdited(candidate))) {
+      return changes.map((change) => ({ ...change, reason: NOT_COMMITTED_REASON }))
     }
     return changes.map((change) =>
       change.action === 'update' || change.action === 'transfer'

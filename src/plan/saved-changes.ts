@@ -1,16 +1,16 @@
 import type { NftRecord } from '../api/nft-record.ts'
-import { sameAddress } from '../api/same-address.ts'
-import { shownKey } from '../batch/rows/row-key.ts'
+import { isSameAddress } from '../api/same-address.ts'
+import { formatKey } from '../batch/rows/row-key.ts'
 import { chunksOf } from '../core/chunks-of.ts'
 import type { State } from '../state/open-state.ts'
-import { addSaved, addSavedBurn, savedBurns, savedChangesBetween, takeSavedBurn } from '../state/plan-tables.ts'
+import { addSavedBurn, addSavedChanges, savedBurns, savedChangesBetween, takeSavedBurn } from '../state/plan-tables.ts'
 import { createTables } from '../state/temporary-tables.ts'
 import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 import type { ChangePlan, DifferingPlanRow, PlannedChange } from './planned.ts'
 
-const PAGE = 1_000
-const MAX_CHANGED = 50
+const PAGE_SIZE = 1_000
+const MAX_LISTED_CHANGES = 50
 
 /** Returns the part of a change that must be the same when a saved plan is applied. */
 const comparisonKey = ({ action, want, fields, nftGdnId, revision, transfers, reference }: NftChange): string =>
@@ -62,7 +62,7 @@ function otherReceiverText(
   const isTransfer = isMade('transfer')
   if (nft === undefined || !(isTransfer || isMade('mint'))) return null
   const to = isTransfer ? nft.receiver_wallet_address : (nft.minted_to ?? nft.receiver_wallet_address)
-  return to == null || sameAddress(to, receiver) ? null : `${isTransfer ? 'its owner is' : 'it was minted to'} ${to}`
+  return to == null || isSameAddress(to, receiver) ? null : `${isTransfer ? 'its owner is' : 'it was minted to'} ${to}`
 }
 
 /** The changes of a saved plan by row position, in a temporary table. */
@@ -70,7 +70,7 @@ export class SavedChanges {
   readonly #state: Pick<State, 'scratch'>
   #position = 0
   readonly changedSinceSaved: ChangePlan['changedSinceSaved'] = { count: 0, rows: [] }
-  #waiting: [position: number, changes: string][] = []
+  #bufferedChanges: [position: number, changes: string][] = []
 
   constructor(state: Pick<State, 'scratch'>) {
     this.#state = state
@@ -83,8 +83,8 @@ export class SavedChanges {
   readonly row = async (changes: readonly NftChange[]): Promise<void> => {
     const position = this.#position++
     if (changes.length === 0) return
-    this.#waiting.push([position, JSON.stringify(changes)])
-    if (this.#waiting.length >= PAGE) await this.flush()
+    this.#bufferedChanges.push([position, JSON.stringify(changes)])
+    if (this.#bufferedChanges.length >= PAGE_SIZE) await this.flush()
   }
 
   readonly burn = async (change: PlannedChange): Promise<void> => {
@@ -92,10 +92,10 @@ export class SavedChanges {
   }
 
   async flush(): Promise<void> {
-    const waiting = this.#waiting
-    this.#waiting = []
+    const waiting = this.#bufferedChanges
+    this.#bufferedChanges = []
     await this.#state.scratch((sql) => {
-      for (const row of waiting) addSaved(sql, ...row)
+      for (const row of waiting) addSavedChanges(sql, ...row)
     })
   }
 
@@ -117,7 +117,7 @@ export class SavedChanges {
       const { key, row } = candidate.row
       const nft = nftOf(candidate)
       const before = saved.get(position) ?? []
-      const replanned = { key: shownKey(key), line: row.line, changes }
+      const replanned = { key: formatKey(key), line: row.line, changes }
       const elsewhere = otherReceiverText(row.receiver, nft, changes, before)
       if (elsewhere !== null) this.#add({ ...replanned, what: elsewhere })
       else this.#compare(replanned, changes, before, nft?.revision_reference_id ?? null)
@@ -135,9 +135,11 @@ export class SavedChanges {
    *
    * @param isBurned returns which of the changed NFTs are already burned
    */
-  async compareLeftBurns(isBurned: (changes: readonly PlannedChange[]) => Promise<ReadonlySet<string>>): Promise<void> {
+  async compareRemainingBurns(
+    isBurned: (changes: readonly PlannedChange[]) => Promise<ReadonlySet<string>>,
+  ): Promise<void> {
     const remaining = await this.#state.scratch(savedBurns)
-    for (const chunk of chunksOf(remaining, PAGE)) {
+    for (const chunk of chunksOf(remaining, PAGE_SIZE)) {
       const page = chunk.map(({ change }) => JSON.parse(change) as PlannedChange)
       const burned = await isBurned(page)
       for (const change of page) {
@@ -160,6 +162,6 @@ export class SavedChanges {
 
   #add(row: DifferingPlanRow): void {
     this.changedSinceSaved.count++
-    if (this.changedSinceSaved.rows.length < MAX_CHANGED) this.changedSinceSaved.rows.push(row)
+    if (this.changedSinceSaved.rows.length < MAX_LISTED_CHANGES) this.changedSinceSaved.rows.push(row)
   }
 }

@@ -1,9 +1,9 @@
 import type { NftRecord } from '../api/nft-record.ts'
-import { sameAddress } from '../api/same-address.ts'
+import { isSameAddress } from '../api/same-address.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { addSeenNft, seenNftsPage } from '../state/plan-tables.ts'
 import type { NftState, RowPart } from '../state/row-outcomes.ts'
-import { pagesOf, type RowRecord } from '../state/rows.ts'
+import { type RowRecord, readRowPages } from '../state/rows.ts'
 import { type ChangeKind, type NftChange, ownership } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 import type { BurnedRow } from './prune.ts'
@@ -11,7 +11,7 @@ import type { BurnedRow } from './prune.ts'
 /** NFTs of a run that were changed after they were minted. A plan reads them and stores them in a temporary table. */
 export class SeenNfts {
   /** The operations of removed rows whose NFTs were burned. */
-  readonly burned = new Set<string>()
+  readonly burnedOperations = new Set<string>()
   readonly #store: StoredRun
 
   constructor(store: StoredRun) {
@@ -28,21 +28,22 @@ export class SeenNfts {
     const nfts = candidates.flatMap(({ sent, nftGdnId }, at): NftState[] => {
       const nft = records.get(nftGdnId ?? '')
       if (sent === null || nft === undefined || !isChanged(nft)) return []
-      return [nftStateOf(nft, page[at]?.body ?? null, changes[at]?.[1] ?? [])]
+      return [toNftState(nft, page[at]?.body ?? null, changes[at]?.[1] ?? [])]
     })
     await this.#insert(nfts)
   }
 
   async addBurned({ id, nftGdnId }: BurnedRow): Promise<void> {
-    this.burned.add(id)
+    this.burnedOperations.add(id)
     const nothingKnown = { knownRevision: null, knownOwner: null }
     await this.#insert([
       { nftGdnId, owner: null, metadataUrl: null, isBurned: true, body: null, has: 'all', ...nothingKnown },
     ])
   }
 
-  async *pages(): AsyncGenerator<NftState[]> {
-    for await (const page of pagesOf(this.#store.state, seenNftsPage)) yield page.map(({ position: _, ...nft }) => nft)
+  async *readPages(): AsyncGenerator<NftState[]> {
+    for await (const page of readRowPages(this.#store.state, seenNftsPage))
+      yield page.map(({ position: _, ...nft }) => nft)
   }
 
   async #insert(nfts: readonly NftState[]): Promise<void> {
@@ -61,7 +62,7 @@ const isChanged = ({ burned, revision, transfers, minted_to, receiver_wallet_add
   burned === true ||
   (revision ?? 0) > 0 ||
   (transfers ?? 0) > 0 ||
-  (minted_to != null && owner != null && !sameAddress(minted_to, owner))
+  (minted_to != null && owner != null && !isSameAddress(minted_to, owner))
 
 /**
  * Returns the record of an NFT for the state.
@@ -69,7 +70,7 @@ const isChanged = ({ burned, revision, transfers, minted_to, receiver_wallet_add
  * @param body the row of the NFT
  * @param missing the changes of the row that weren't made yet
  */
-export function nftStateOf(
+export function toNftState(
   nft: NftRecord,
   body: Uint8Array | null,
   missing: readonly Pick<NftChange, 'want'>[],

@@ -1,4 +1,4 @@
-import { isoOfSeconds } from '../api/shuffle-rule.ts'
+import { formatIsoSeconds } from '../api/shuffle-rule.ts'
 import type { RowCounts } from '../batch/types.ts'
 import { isRecord } from '../core/json.ts'
 
@@ -30,7 +30,7 @@ export interface SealedSlots {
 export const isShuffled = ({ reading }: { reading: StoredOptions }): boolean => isRecord(reading.shuffle)
 
 /** Returns the state of a run's shuffled drop according to the local state; null for other runs. */
-export function dropStateOf({ reading }: { reading: StoredOptions }): DropState | null {
+export function readDropState({ reading }: { reading: StoredOptions }): DropState | null {
   if (!isShuffled({ reading })) return null
   const seal = isRecord(reading.seal) ? sealIn(reading.seal) : null
   if (isRecord(reading.draw)) return { phase: 'drawn', seal }
@@ -44,7 +44,7 @@ function sealIn({ round, roundAt, isNamed }: Record<string, unknown>): StoredSea
 }
 
 /** Describes the state of a drop, without a full stop. */
-export function dropText(state: DropState, now: number): string {
+export function describeDropState(state: DropState, now: number): string {
   if (state.phase === 'open') return 'The drop is not sealed yet'
   if (state.phase === 'drawn')
     return `The drop is sealed, and its rows have been drawn${state.seal?.isNamed === true ? ' by a beacon other than drand, as a rehearsal' : ''}`
@@ -52,7 +52,7 @@ export function dropText(state: DropState, now: number): string {
   if (round === null || roundAt === null) return 'The drop is sealed, and its rows have not been drawn yet'
   // A beacon file may sign a round before its time, so the text doesn't contain the time.
   if (isNamed) return `The drop is sealed, and round ${round} of the beacon that you specified draws its rows`
-  const at = isoOfSeconds(roundAt)
+  const at = formatIsoSeconds(roundAt)
   return roundAt * 1000 > now
     ? `The drop is sealed, and round ${round} of drand draws its rows at ${at}`
     : `The drop is sealed, and round ${round} of drand, which draws its rows, was due at ${at}`
@@ -72,8 +72,8 @@ export const isAbandoned = (status: string, state: DropState | null): boolean =>
   state !== null && state.phase !== 'open' && (status === 'pending' || status === 'failed')
 
 /** Describes a sealed drop and its rows: `The drop is sealed, …: 2 of 4 rows are minted, 2 abandoned.` */
-export function sealedText(state: DropState, counts: RowCounts, now: number): string {
+export function describeSealedDrop(state: DropState, counts: RowCounts, now: number): string {
   const { deployed, total, abandoned } = withAbandoned(counts, state)
   const abandonedText = abandoned === 0 ? '' : `, ${abandoned} abandoned`
-  return `${dropText(state, now)}: ${deployed} of ${total} rows are minted${abandonedText}.`
+  return `${describeDropState(state, now)}: ${deployed} of ${total} rows are minted${abandonedText}.`
 }

@@ -1,6 +1,6 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { sameAddress } from '../api/same-address.ts'
+import { isSameAddress } from '../api/same-address.ts'
 import { listRuns, type Run } from '../batch/runs/runs.ts'
 import type { BatchOptions } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
@@ -10,17 +10,17 @@ import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { removeCommand } from '../operations/remove-command.ts'
-import { uploadsOf } from '../state/drops.ts'
-import { openStateIfThere, type StateReader, withState } from '../state/open-state.ts'
+import { readUploads } from '../state/drops.ts'
+import { openStateIfExists, type StateReader, withState } from '../state/open-state.ts'
 import { sentCommitments } from '../state/operations.ts'
 import { mintedBodies } from '../state/row-outcomes.ts'
-import { lastRequest } from '../state/row-requests.ts'
+import { findLastRequestNumber } from '../state/row-requests.ts'
 import { isShuffled } from './drop-state.ts'
 import { comparableMetadata, rowContentHash } from './leaves.ts'
 import { provenanceFolder } from './provenance-folder.ts'
 import { type Content, contentHashes } from './read-commitment.ts'
-import { keptDraw } from './shuffle/drawn-rows.ts'
-import { commitmentOf, contentsPath } from './unrevealed.ts'
+import { readStoredDraw } from './shuffle/drawn-rows.ts'
+import { contentsPath, readStoredCommitment } from './unrevealed.ts'
 
 /** An unrevealed drop on this machine. */
 interface UnrevealedDrop extends Pick<Run, 'origin' | 'blockchain'> {
@@ -60,9 +60,9 @@ export interface OwnDrop {
 type ReadRows = () => AsyncIterable<{ row: Content } | ManifestItem>
 
 /** Identifies a hidden row: the drop's provenance hash, the contract and the row's content hash. */
-type HiddenRow = string
+type HiddenRowId = string
 
-const hiddenRow = ({ provenance, contract }: UnrevealedDrop, content: string): HiddenRow =>
+const toHiddenRowId = ({ provenance, contract }: UnrevealedDrop, content: string): HiddenRowId =>
   `${provenance} ${contract.toLowerCase()} ${content}`
 
 /**
@@ -73,16 +73,17 @@ const hiddenRow = ({ provenance, contract }: UnrevealedDrop, content: string): H
  * @param repeatedRun the run with `--again` that publishes the rows. Rows that this run was allowed to publish don't
  *   count
  */
-export async function findHidden(
+export async function findHiddenRows(
   publishing: PublicationTarget,
   rows: ReadRows,
   ownDrop: OwnDrop,
   repeatedRun?: string,
 ): Promise<HiddenRows | null> {
-  const allowed = repeatedRun === undefined ? new Set<HiddenRow>() : await allowedRows(publishing.stateDir, repeatedRun)
+  const allowed =
+    repeatedRun === undefined ? new Set<HiddenRowId>() : await allowedRows(publishing.stateDir, repeatedRun)
   let hidden: HiddenRows | null = null
-  for await (const { drops, content } of hiddenAmong(publishing, rows, ownDrop)) {
-    const drop = drops.find((candidate) => !allowed.has(hiddenRow(candidate, content)))
+  for await (const { drops, content } of readHiddenAmong(publishing, rows, ownDrop)) {
+    const drop = drops.find((candidate) => !allowed.has(toHiddenRowId(candidate, content)))
     if (drop === undefined) continue
     const { contract, state, run: name } = drop
     hidden ??= { contract, state, run: name, count: 0 }
@@ -92,7 +93,7 @@ export async function findHidden(
 }
 
 /** Yields the content hash of each hidden row, with the drops that hide it. */
-async function* hiddenAmong(
+async function* readHiddenAmong(
   publishing: PublicationTarget,
   rows: ReadRows,
   ownDrop: OwnDrop,
@@ -120,8 +121,8 @@ async function hiddenContents(
   const isOnBlockchain = (drop: UnrevealedDrop) => drop.origin === origin && drop.blockchain === blockchain
   const drops = (await unrevealedDrops(stateDir)).filter(isOnBlockchain)
   const isOwn = ({ id, provenance, contract }: UnrevealedDrop) =>
-    id === ownDrop.run || (provenance === ownDrop.provenance && sameAddress(contract, contractAddress))
-  return await hiddenBy(stateDir, drops, (drop) => !isOwn(drop))
+    id === ownDrop.run || (provenance === ownDrop.provenance && isSameAddress(contract, contractAddress))
+  return await readContentsHiddenBy(stateDir, drops, (drop) => !isOwn(drop))
 }
 
 /**
@@ -130,14 +131,14 @@ async function hiddenContents(
  * @param drops the drops on one server and blockchain
  * @param isCounted selects the drops whose rows count as hidden
  */
-async function hiddenBy(
+async function readContentsHiddenBy(
   stateDir: string,
   drops: readonly UnrevealedDrop[],
   isCounted: (drop: UnrevealedDrop) => boolean = () => true,
 ): Promise<Map<string, UnrevealedDrop[]>> {
   const dropsOf = new Map<string, UnrevealedDrop[]>()
   for (const drop of drops.filter(isCounted))
-    for (const content of await contentsOf(stateDir, drop))
+    for (const content of await readContents(stateDir, drop))
       dropsOf.set(content, [...(dropsOf.get(content) ?? []), drop])
   for (const { shown } of drops) for (const content of shown) dropsOf.delete(content)
   return dropsOf
@@ -145,20 +146,21 @@ async function hiddenBy(
 
 async function unrevealedDrops(stateDir: string): Promise<UnrevealedDrop[]> {
   const runs = await listRuns(stateDir)
-  const state = await openStateIfThere(stateDir)
+  const state = await openStateIfExists(stateDir)
   if (state === null) return []
   try {
     const drops: UnrevealedDrop[] = []
     for (const run of runs) {
       const { origin, blockchain, contractAddress: contract, id, name } = run
-      const provenance = commitmentOf(run)?.provenance
+      const provenance = readStoredCommitment(run)?.provenance
       if (provenance === undefined) continue
       const revealed = await revealedContents(state, run, provenance)
       drops.push({ origin, blockchain, contract, provenance, state: 'minted', run: name, id, shown: revealed })
     }
     // If a command was interrupted after the commitment, there is no run.
     for (const { isUnknown, ...sent } of await state.read(sentCommitments)) {
-      const isBegun = (run: Run) => commitmentOf(run)?.provenance === sent.provenance && isInCollection(run, sent)
+      const isBegun = (run: Run) =>
+        readStoredCommitment(run)?.provenance === sent.provenance && isInCollection(run, sent)
       if (runs.some(isBegun)) continue
       const revealed = isUnknown ? await publicContents(state, sent, runs) : new Set<string>()
       drops.push({ ...sent, state: isUnknown ? 'unknown' : 'committed', id: null, shown: revealed })
@@ -170,18 +172,18 @@ async function unrevealedDrops(stateDir: string): Promise<UnrevealedDrop[]> {
 }
 
 /** Number of requests in a page. */
-const PAGE = 20
+const PAGE_SIZE = 20
 
 /** Yields the metadata with which a run's NFTs were minted. */
-async function* metadataOf(
+async function* readMintedMetadata(
   state: StateReader,
   run: string,
   of: 'revealed' | 'deployed',
 ): AsyncGenerator<Record<string, unknown>> {
-  for (let after = 0; ; after += PAGE) {
-    const last = await state.read((sql) => lastRequest(sql, run))
+  for (let after = 0; ; after += PAGE_SIZE) {
+    const last = await state.read((sql) => findLastRequestNumber(sql, run))
     if (after >= last) return
-    const page = await state.read((sql) => mintedBodies(sql, run, of, { after, to: after + PAGE }))
+    const page = await state.read((sql) => mintedBodies(sql, run, of, { after, to: after + PAGE_SIZE }))
     for (const { body, positions } of page) {
       const { metadata } = Object(parseJson(body)) as { metadata?: readonly unknown[] }
       for (const position of JSON.parse(positions) as number[]) {
@@ -195,10 +197,10 @@ async function* metadataOf(
 /** Returns the content hashes of a run's rows that are revealed according to the local state. */
 async function revealedContents(state: StateReader, run: Run, provenance: string): Promise<Set<string>> {
   const revealed = new Set<string>()
-  const drawn = keptDraw(run.reading)
+  const drawn = readStoredDraw(run.reading)
   if (isShuffled(run) && drawn === null) return revealed
-  const contents = await contentsOf(run.stateDir, { provenance })
-  for await (const { [PROVENANCE_ROW]: slot } of metadataOf(state, run.id, 'revealed')) {
+  const contents = await readContents(run.stateDir, { provenance })
+  for await (const { [PROVENANCE_ROW]: slot } of readMintedMetadata(state, run.id, 'revealed')) {
     const row = drawn === null ? Number(slot) : (drawn.rows[Number(slot) - 1] ?? 0)
     const content = contents[row - 1]
     if (content !== undefined) revealed.add(content)
@@ -217,10 +219,10 @@ async function publicContents(
 ): Promise<Set<string>> {
   const contents = new Set<string>()
   for (const run of runs) {
-    if (!isInCollection(run, collection) || commitmentOf(run) !== null) continue
-    const uploads = await state.read((sql) => uploadsOf(sql, run.id))
+    if (!isInCollection(run, collection) || readStoredCommitment(run) !== null) continue
+    const uploads = await state.read((sql) => readUploads(sql, run.id))
     const hashOf = new Map([...uploads].map(([sha256, url]) => [url, sha256]))
-    for await (const nftMetadata of metadataOf(state, run.id, 'deployed')) {
+    for await (const nftMetadata of readMintedMetadata(state, run.id, 'deployed')) {
       if (!Array.isArray(nftMetadata.file_fields)) continue
       const metadata = comparableMetadata(nftMetadata as ManifestRow['metadata'])
       const hashes = new Map(metadata.file_fields.map(({ key, url }) => [key, hashOf.get(url) ?? '']))
@@ -233,7 +235,7 @@ async function publicContents(
 const HASH_BYTES = 32
 
 /** Returns the content hashes of a drop's rows in Base64; an empty array if the machine doesn't have them. */
-async function contentsOf(stateDir: string, { provenance }: Pick<UnrevealedDrop, 'provenance'>): Promise<string[]> {
+async function readContents(stateDir: string, { provenance }: Pick<UnrevealedDrop, 'provenance'>): Promise<string[]> {
   const contents = await readFile(contentsPath(stateDir, provenance)).catch(() => Buffer.alloc(0))
   return Array.from({ length: contents.length / HASH_BYTES }, (_, at) =>
     contents.toString('base64', at * HASH_BYTES, (at + 1) * HASH_BYTES),
@@ -244,7 +246,7 @@ async function contentsOf(stateDir: string, { provenance }: Pick<UnrevealedDrop,
 const allowedPath = (stateDir: string, run: string): string => join(provenanceFolder(stateDir), `${run}.allowed`)
 
 /** Returns the hidden rows that a run was allowed to publish. */
-async function allowedRows(stateDir: string, run: string): Promise<ReadonlySet<HiddenRow>> {
+async function allowedRows(stateDir: string, run: string): Promise<ReadonlySet<HiddenRowId>> {
   const text = await readFile(allowedPath(stateDir, run), 'utf8').catch(() => '')
   return new Set(text.split('\n'))
 }
@@ -253,11 +255,11 @@ async function allowedRows(stateDir: string, run: string): Promise<ReadonlySet<H
  * Records that a run may publish those of its rows that are currently hidden. Excludes rows that are added or hidden
  * later.
  */
-export async function allowHidden(publishing: PublicationTarget, rows: ReadRows, run: string): Promise<void> {
+export async function allowHiddenRows(publishing: PublicationTarget, rows: ReadRows, run: string): Promise<void> {
   const { stateDir } = publishing
-  const allowed = new Set<HiddenRow>()
-  for await (const { drops, content } of hiddenAmong(publishing, rows, { run }))
-    for (const drop of drops) allowed.add(hiddenRow(drop, content))
+  const allowed = new Set<HiddenRowId>()
+  for await (const { drops, content } of readHiddenAmong(publishing, rows, { run }))
+    for (const drop of drops) allowed.add(toHiddenRowId(drop, content))
   // Delete the file, which may be from an earlier run with the same ID.
   if (allowed.size === 0) return await rm(allowedPath(stateDir, run), { force: true })
   await makePrivateFolder(provenanceFolder(stateDir))
@@ -274,7 +276,7 @@ export async function allowHidden(publishing: PublicationTarget, rows: ReadRows,
  * @param removed the runs that are removed together
  */
 export async function removalEffect(run: Run, removed: readonly Run[]): Promise<'ends' | 'begins' | null> {
-  if (commitmentOf(run) === null) return null
+  if (readStoredCommitment(run) === null) return null
   const { stateDir, origin, blockchain } = run
   const drops = (await unrevealedDrops(stateDir)).filter(
     (drop) => drop.origin === origin && drop.blockchain === blockchain,
@@ -283,9 +285,9 @@ export async function removalEffect(run: Run, removed: readonly Run[]): Promise<
   const ownDrop = drops.find(({ id }) => id === run.id)
   const runs = drops.filter(({ id }) => id !== null && !removedIds.has(id))
   const dropsWithoutRun = drops.filter(({ id }) => id === null)
-  const before = await hiddenBy(stateDir, drops)
-  const after = await hiddenBy(stateDir, [...runs, ...dropsWithoutRun])
-  const contents = ownDrop === undefined ? [] : await contentsOf(stateDir, ownDrop)
+  const before = await readContentsHiddenBy(stateDir, drops)
+  const after = await readContentsHiddenBy(stateDir, [...runs, ...dropsWithoutRun])
+  const contents = ownDrop === undefined ? [] : await readContents(stateDir, ownDrop)
   if (contents.some((content) => before.has(content) && !after.has(content))) return 'ends'
   return contents.some((content) => ownDrop?.shown.has(content) && after.has(content)) ? 'begins' : null
 }
@@ -294,26 +296,26 @@ export async function removalEffect(run: Run, removed: readonly Run[]): Promise<
  * Returns whether rows are hidden only because a command committed a collection to them. If so, the rows are no longer
  * protected when the command's record is removed.
  */
-export async function commandHides(stateDir: string, name: string): Promise<boolean> {
+export async function isHiddenByCommand(stateDir: string, name: string): Promise<boolean> {
   const commitments = await withState(stateDir, (state) => state.read(sentCommitments))
   const ownCommitment = commitments.find(({ run }) => run === name)
   if (ownCommitment === undefined) return false
   const isOther = ({ run, provenance }: (typeof commitments)[number]) =>
     run !== name && provenance === ownCommitment.provenance
-  if (commitments.some(isOther) || (await runsOf(stateDir, ownCommitment)).length > 0) return false
-  return (await contentsOf(stateDir, ownCommitment)).length > 0
+  if (commitments.some(isOther) || (await findRunsOfDrop(stateDir, ownCommitment)).length > 0) return false
+  return (await readContents(stateDir, ownCommitment)).length > 0
 }
 
 /**
  * Deletes the commitment of a removed run in its collection, unless another run there has the same commitment. Also
  * deletes the hashes of the rows, unless another run or the commitment of another collection hides them.
  */
-export async function forgetHidden(run: Run): Promise<void> {
+export async function forgetHiddenRows(run: Run): Promise<void> {
   const { stateDir, reading, id } = run
   await rm(allowedPath(stateDir, id), { force: true })
-  const commitment = commitmentOf({ reading })
+  const commitment = readStoredCommitment({ reading })
   if (commitment === null) return
-  const runs = await runsOf(stateDir, commitment)
+  const runs = await findRunsOfDrop(stateDir, commitment)
   const commitments = await withState(stateDir, (state) => state.read(sentCommitments))
   const equalCommitments = commitments.filter(({ provenance }) => provenance === commitment.provenance)
   const sameCollection = equalCommitments.filter((candidate) => isInCollection(run, candidate))
@@ -325,10 +327,10 @@ export async function forgetHidden(run: Run): Promise<void> {
 
 /** Compares the server and blockchain too, because collections on different ones can have the same address. */
 const isInCollection = (run: Run, { origin, blockchain, contract }: CollectionPlace): boolean =>
-  run.origin === origin && run.blockchain === blockchain && sameAddress(run.contractAddress, contract)
+  run.origin === origin && run.blockchain === blockchain && isSameAddress(run.contractAddress, contract)
 
 type CollectionPlace = Pick<UnrevealedDrop, 'origin' | 'blockchain' | 'contract'>
 
 /** Returns the runs that have this commitment. */
-const runsOf = async (stateDir: string, { provenance }: Pick<UnrevealedDrop, 'provenance'>): Promise<Run[]> =>
-  (await listRuns(stateDir)).filter((run) => commitmentOf(run)?.provenance === provenance)
+const findRunsOfDrop = async (stateDir: string, { provenance }: Pick<UnrevealedDrop, 'provenance'>): Promise<Run[]> =>
+  (await listRuns(stateDir)).filter((run) => readStoredCommitment(run)?.provenance === provenance)

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { extraKeys } from '../api/metadata.ts'
-import { ruleIn, ruleLine, type ShuffleRule } from '../api/shuffle-rule.ts'
-import { fileAttribute } from '../api/traits.ts'
+import { formatRuleLine, parseRule, type ShuffleRule } from '../api/shuffle-rule.ts'
+import { toFileAttribute } from '../api/traits.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { isIpfsUrl } from '../core/ipfs-url.ts'
 import { PROVENANCE_SALT, PROVENANCE_SIGNATURE } from '../manifest/reveal-keys.ts'
@@ -41,7 +41,7 @@ export function rowContentHash(
   const file: Record<string, unknown> = { name, description }
   for (const { key } of metadata.file_fields) file[key] = `sha256:${hashes.get(key) ?? ''}`
   for (const key of extraKeys(metadata)) file[key] = metadata[key]
-  if (attribute !== undefined) file.attributes = attribute.map(fileAttribute)
+  if (attribute !== undefined) file.attributes = attribute.map(toFileAttribute)
   return sha256(canonicalJson(file))
 }
 
@@ -67,7 +67,7 @@ const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b
  * @param hashOf returns the SHA-256 in hex of the file at an ipfs URL
  * @param isShuffled whether the reveal also added the signature of a round
  */
-export async function contentOfFile(
+export async function hashFileContent(
   { [PROVENANCE_SALT]: _salt, ...file }: Readonly<Record<string, unknown>>,
   hashOf: (url: string) => Promise<string>,
   isShuffled = false,
@@ -81,13 +81,14 @@ export async function contentOfFile(
 }
 
 /** Returns the leaf of a row, in hex. */
-export const leafOf = (salt: Uint8Array, content: Uint8Array): string => sha256(salt, content).toString('hex')
+export const computeLeaf = (salt: Uint8Array, content: Uint8Array): string => sha256(salt, content).toString('hex')
 
 /** Returns the salt of a row. Rows are numbered from 1. */
-export const saltOf = (seed: Uint8Array, row: number): Buffer => createHmac('sha256', seed).update(String(row)).digest()
+export const deriveSalt = (seed: Uint8Array, row: number): Buffer =>
+  createHmac('sha256', seed).update(String(row)).digest()
 
 /** Returns the hash `0x…` that commits to the rows of a leaves file. */
-export const provenanceOf = (leaves: Uint8Array): `0x${string}` => `0x${sha256(leaves).toString('hex')}`
+export const computeProvenance = (leaves: Uint8Array): `0x${string}` => `0x${sha256(leaves).toString('hex')}`
 
 /** The commitment to the rows of a manifest. */
 export class Commitment {
@@ -105,11 +106,11 @@ export class Commitment {
     this.rule = rule
     this.seed = sha256(contents)
     const lines = Array.from(
-      { length: this.rows },
-      (_, at) => `${leafOf(this.saltOf(at + 1), this.contentOf(at + 1))}\n`,
+      { length: this.rowCount },
+      (_, at) => `${computeLeaf(this.saltOf(at + 1), this.contentOf(at + 1))}\n`,
     )
-    this.leaves = Buffer.from((rule === null ? '' : ruleLine(rule)) + lines.join(''))
-    this.provenance = provenanceOf(this.leaves)
+    this.leaves = Buffer.from((rule === null ? '' : formatRuleLine(rule)) + lines.join(''))
+    this.provenance = computeProvenance(this.leaves)
   }
 
   /** Returns the commitment to the same rows with another shuffle rule. */
@@ -117,7 +118,7 @@ export class Commitment {
     return new Commitment(this.contents, rule)
   }
 
-  get rows(): number {
+  get rowCount(): number {
     return this.contents.length / HASH_BYTES
   }
 
@@ -126,32 +127,32 @@ export class Commitment {
   }
 
   saltOf(row: number): Buffer {
-    return saltOf(this.seed, row)
+    return deriveSalt(this.seed, row)
   }
 
   /**
    * Compares the rows with a leaves file. A changed row changes the seed and therefore every leaf, so the comparison
    * needs the original seed. If the number of rows is the same, rows are compared by position.
    */
-  differencesFrom(leaves: Uint8Array, seed: Uint8Array): RowDifferences {
-    const lines = leavesIn(leaves)
-    const salts = lines.map((_, at) => saltOf(seed, at + 1))
+  compareWithLeaves(leaves: Uint8Array, seed: Uint8Array): RowDifferences {
+    const lines = parseLeaves(leaves)
+    const salts = lines.map((_, at) => deriveSalt(seed, at + 1))
     const isSame = (row: number, leaf: number): boolean => {
       const salt = salts[leaf - 1]
-      return row <= this.rows && salt !== undefined && leafOf(salt, this.contentOf(row)) === lines[leaf - 1]
+      return row <= this.rowCount && salt !== undefined && computeLeaf(salt, this.contentOf(row)) === lines[leaf - 1]
     }
     const differences: RowDifferences = { changed: [], added: [], removed: [] }
-    const maxShift = this.rows === lines.length ? 0 : MAX_SHIFT
+    const maxShift = this.rowCount === lines.length ? 0 : MAX_SHIFT
     let [row, leaf] = [1, 1]
-    while (row <= this.rows && leaf <= lines.length) {
-      const shift = isSame(row, leaf) || isSame(row + 1, leaf + 1) ? 0 : shiftAt(row, leaf, maxShift, isSame)
+    while (row <= this.rowCount && leaf <= lines.length) {
+      const shift = isSame(row, leaf) || isSame(row + 1, leaf + 1) ? 0 : findShift(row, leaf, maxShift, isSame)
       for (let n = 0; n < shift; n++) differences.added.push(row++)
       for (let n = 0; n > shift; n--) differences.removed.push(leaf++)
       if (!isSame(row, leaf)) differences.changed.push(row)
       row++
       leaf++
     }
-    while (row <= this.rows) differences.added.push(row++)
+    while (row <= this.rowCount) differences.added.push(row++)
     while (leaf <= lines.length) differences.removed.push(leaf++)
     return differences
   }
@@ -172,7 +173,12 @@ const MAX_SHIFT = 100
  * Returns the number of rows that were added before a row, or a negative number if rows were removed. Returns 0 if no
  * shift matches.
  */
-function shiftAt(row: number, leaf: number, maxShift: number, isSame: (row: number, leaf: number) => boolean): number {
+function findShift(
+  row: number,
+  leaf: number,
+  maxShift: number,
+  isSame: (row: number, leaf: number) => boolean,
+): number {
   for (let n = 1; n <= maxShift; n++) {
     if (isSame(row, leaf + n)) return -n
     if (isSame(row + n, leaf)) return n
@@ -181,14 +187,14 @@ function shiftAt(row: number, leaf: number, maxShift: number, isSame: (row: numb
 }
 
 /** Returns the leaf of a row from a leaves file; null if the file doesn't contain the row. */
-export const leafAt = (leaves: Uint8Array, row: number): string | null => leavesIn(leaves)[row - 1] ?? null
+export const readLeaf = (leaves: Uint8Array, row: number): string | null => parseLeaves(leaves)[row - 1] ?? null
 
 /**
  * Returns the leaves of a leaves file, in the order of the rows.
  *
  * @throws GdnError `verify_failed` if the file begins with an unknown shuffle rule
  */
-export function leavesIn(leaves: Uint8Array): string[] {
+export function parseLeaves(leaves: Uint8Array): string[] {
   const lines = Buffer.from(leaves).toString('latin1').trimEnd().split('\n')
-  return ruleIn(leaves) === null ? lines : lines.slice(1)
+  return parseRule(leaves) === null ? lines : lines.slice(1)
 }

@@ -4,7 +4,7 @@ import type { BatchOptions } from '../batch/types.ts'
 import { GdnError } from '../core/errors.ts'
 import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import { listIds, type RecordSource, readPages } from '../operations/reconcile/listing.ts'
-import { leavesUrlIn, sha256InUrl } from './provenance-in.ts'
+import { findLeavesUrl, parseSha256InUrl } from './provenance-in.ts'
 
 /** A row of an unrevealed drop for which no NFT has the row's ID. */
 export interface RowWithoutNft {
@@ -20,7 +20,7 @@ interface Slots {
   slotOf(metadata: unknown): number | null
 }
 
-const MAX_NAMED = 10
+const MAX_LISTED_ROWS = 10
 
 /**
  * Refuses rows without an NFT whose slots are already minted. Their IDs were changed after the mint, so gdn can't find
@@ -36,8 +36,8 @@ export async function refuseOtherIds(
 ): Promise<void> {
   const changed = await mintedSlots(source, options, rows, slots)
   if (changed.length === 0) return
-  const named = changed.slice(0, MAX_NAMED).map(({ slot, line }) => `line ${line} was minted as slot ${slot}`)
-  const more = changed.length > MAX_NAMED ? ', …' : ''
+  const named = changed.slice(0, MAX_LISTED_ROWS).map(({ slot, line }) => `line ${line} was minted as slot ${slot}`)
+  const more = changed.length > MAX_LISTED_ROWS ? ', …' : ''
   throw new GdnError(
     'edited_rows',
     `IDs of the shuffled drop were changed after the mint: ${named.join(', ')}${more}`,
@@ -73,7 +73,7 @@ export async function mintedSlots(
 
 function slotIn({ status, request_metadata: metadata }: NftRecord, { provenance, slotOf }: Slots): number | null {
   if (hasFailed(status)) return null
-  const leaves = leavesUrlIn(metadata)
+  const leaves = findLeavesUrl(metadata)
   if (leaves === undefined) return slotOf(metadata)
-  return sha256InUrl(leaves) === provenance.slice(2) ? Number(Object(metadata)[PROVENANCE_ROW]) : null
+  return parseSha256InUrl(leaves) === provenance.slice(2) ? Number(Object(metadata)[PROVENANCE_ROW]) : null
 }

@@ -1,28 +1,28 @@
 import { hasFailed, isFinal } from '../api/nft-status.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import type { StoredRow } from '../batch/rows/manifest-row.ts'
-import { shownKey } from '../batch/rows/row-key.ts'
+import { formatKey } from '../batch/rows/row-key.ts'
 import { rowTexts } from '../batch/rows/row-text.ts'
-import { notesOfRenamed } from '../batch/runs/moved-run.ts'
+import { readRenamedRunNotes } from '../batch/runs/moved-run.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE_ROW, PROVENANCE_SALT, PROVENANCE_SIGNATURE } from '../manifest/reveal-keys.ts'
-import { type Update, updateReference, updatesPrefix } from '../plan/apply-updates.ts'
+import { formatUpdateReference, type Update, updatesPrefix } from '../plan/apply-updates.ts'
 import { hasOtherOwner } from '../plan/compare.ts'
-import { OtherLabels } from '../plan/find-labels.ts'
+import { LabelConflicts } from '../plan/find-labels.ts'
 import type { Candidate } from '../plan/find-nfts.ts'
 import { type PlannedRun, plannedRun } from '../plan/planned.ts'
-import { nftStateOf } from '../plan/seen-nfts.ts'
+import { toNftState } from '../plan/seen-nfts.ts'
 import type { NftState } from '../state/row-outcomes.ts'
-import { nameAt } from '../state/rows.ts'
+import { findRowName } from '../state/rows.ts'
 import { mintedSlots, type RowWithoutNft, refuseOtherIds } from './other-ids.ts'
-import { leavesUrlIn, rowsByMetadata } from './provenance-in.ts'
+import { createRowLookup, findLeavesUrl } from './provenance-in.ts'
 import type { ReadCommitment } from './read-commitment.ts'
 import { type OpenRows, type RowMatch, withOpenRows } from './rows-with-nfts.ts'
 import { type DrawnRows, withDrawnRows } from './shuffle/drawn-rows.ts'
-import { proofOfNft } from './slots-shown.ts'
+import { readShuffleProof } from './slots-shown.ts'
 
 /** A row that is not revealed, and the reason. */
 export interface SkippedRow {
@@ -66,7 +66,7 @@ export interface RevealPlan extends RevealCounts {
   /** If no row has an NFT, notes about runs whose manifest may have been renamed to this one. */
   renamed: readonly string[]
   /** The NFTs with labels that the run's label replaces. */
-  relabeled: Pick<OtherLabels, 'count' | 'pages'>
+  relabeled: Pick<LabelConflicts, 'count' | 'pages'>
   /** Rows that got an ID after they were minted, with the pairs to store. */
   paired: readonly StoredPair[]
   /** Yields the updates that reveal the rows, and recounts the rows afterwards. */
@@ -84,7 +84,7 @@ export interface RevealDeps {
   onProgress?(done: number): void
 }
 
-const PAGE = 1_000
+const PAGE_SIZE = 1_000
 
 /**
  * Finds the NFTs of all rows and passes the plan to `use`. Looks up an NFT by its reference ID, or else by the run in
@@ -102,12 +102,12 @@ export async function withRevealPlan<Result>(
   const items = drawn === null ? readManifest() : withDrawnRows(readManifest(), drawn)
   return await withOpenRows(options, client, items, async (open) => {
     const { store, source, pairs } = open
-    const labels = new OtherLabels(store, options.label ?? null)
+    const labels = new LabelConflicts(store, options.label ?? null)
     await labels.begin(pairs)
-    const committedRows: CommittedRows = { ...open, commitment: await committedIn(rows, drawn) }
+    const committedRows: CommittedRows = { ...open, commitment: await createCommittedDrop(rows, drawn) }
     const plan = planWithoutCounts(committedRows, labels)
     const { moved, missing } = await countFirst(plan, committedRows, { labels, onProgress })
-    if (plan.withoutNft === plan.rows) plan.renamed = await store.read((sql) => notesOfRenamed(sql, options))
+    if (plan.withoutNft === plan.rows) plan.renamed = await store.read((sql) => readRenamedRunNotes(sql, options))
     labels.refuseUnlessAdopted(options.adopt === true)
     if (moved.length > 0) throw otherRowsError(options.manifestPath, moved)
     // If no row has an NFT, the manifest was probably renamed instead.
@@ -126,14 +126,14 @@ interface CommittedRows extends OpenRows {
   commitment: CommittedDrop
 }
 
-async function committedIn(rows: ReadCommitment, drawn: DrawnRows | null): Promise<CommittedDrop> {
+async function createCommittedDrop(rows: ReadCommitment, drawn: DrawnRows | null): Promise<CommittedDrop> {
   const slotOfRow = new Map(Array.from(drawn?.rows ?? [], (row, at) => [row, at + 1]))
-  const rowOf = await rowsByMetadata(rows.commitment)
+  const rowOf = await createRowLookup(rows.commitment)
   return { rows, drawn, slotOfRow, rowOf, otherIds: new Set() }
 }
 
 /** Returns a plan whose rows aren't counted yet. */
-function planWithoutCounts(rows: CommittedRows, relabeled: OtherLabels): RevealPlan {
+function planWithoutCounts(rows: CommittedRows, relabeled: LabelConflicts): RevealPlan {
   const { store, pairs } = rows
   const plan: RevealPlan = {
     run: plannedRun(store.drop),
@@ -143,8 +143,8 @@ function planWithoutCounts(rows: CommittedRows, relabeled: OtherLabels): RevealP
     paired: pairs.map((pair) => ({ ...pair, key: pair.row.key })),
     rows: 0,
     ...noCounts(),
-    updates: () => updatesOf(plan, rows),
-    seen: () => seenOf(rows),
+    updates: () => readUpdates(plan, rows),
+    seen: () => readSeenNfts(rows),
   }
   return plan
 }
@@ -153,18 +153,18 @@ function planWithoutCounts(rows: CommittedRows, relabeled: OtherLabels): RevealP
 async function countFirst(
   plan: RevealPlan,
   rows: CommittedRows,
-  { labels, onProgress }: { labels: OtherLabels; onProgress: RevealDeps['onProgress'] },
+  { labels, onProgress }: { labels: LabelConflicts; onProgress: RevealDeps['onProgress'] },
 ): Promise<{ moved: { line: number; row: string }[]; missing: RowWithoutNft[] }> {
   const moved: { line: number; row: string }[] = []
   const missing: RowWithoutNft[] = []
-  for await (const match of rows.found(labels)) {
+  for await (const match of rows.readMatches(labels)) {
     const { candidate, nft } = match
     plan.rows++
     if (nft === undefined) missing.push({ position: candidate.row.position, line: candidate.row.row.line })
     const state = rowState(match, rows.commitment)
     if (state.kind === 'moved') moved.push({ line: candidate.row.row.line, row: state.row })
     await countRow(plan, rows, { match, state })
-    if (plan.rows % PAGE === 0) onProgress?.(plan.rows)
+    if (plan.rows % PAGE_SIZE === 0) onProgress?.(plan.rows)
   }
   return { moved, missing }
 }
@@ -172,7 +172,7 @@ async function countFirst(
 /** Counts the rows again, and yields each of them. */
 async function* recountRows(plan: RevealPlan, rows: CommittedRows): AsyncGenerator<RowInState> {
   const counts = noCounts()
-  for await (const match of rows.found()) {
+  for await (const match of rows.readMatches()) {
     const row = { match, state: rowState(match, rows.commitment) }
     await countRow(counts, rows, row)
     yield row
@@ -183,8 +183,8 @@ async function* recountRows(plan: RevealPlan, rows: CommittedRows): AsyncGenerat
 async function countRow(counts: RevealCounts, rows: CommittedRows, { match, state }: RowInState): Promise<void> {
   const { rows: made, drawn } = rows.commitment
   const isListed = made.commitment.rule === null || drawn !== null || state.kind === 'left'
-  const reason = 'reason' in state && isListed && counts.leftRows.length < MAX_LEFT ? state.reason : null
-  if (reason !== null) counts.leftRows.push({ ...(await shownRowName(match.candidate, rows)), reason })
+  const reason = 'reason' in state && isListed && counts.leftRows.length < MAX_LISTED_SKIPPED_ROWS ? state.reason : null
+  if (reason !== null) counts.leftRows.push({ ...(await readRowPosition(match.candidate, rows)), reason })
   countState(counts, match, state)
 }
 
@@ -192,13 +192,15 @@ async function countRow(counts: RevealCounts, rows: CommittedRows, { match, stat
  * Returns the name of the row whose content an NFT has or will have. In a shuffled drop, that row was drawn for the
  * slot.
  */
-async function shownRowName({ row: { key, row, position } }: Candidate, rows: CommittedRows): Promise<RowPosition> {
+async function readRowPosition({ row: { key, row, position } }: Candidate, rows: CommittedRows): Promise<RowPosition> {
   const { rows: made, drawn } = rows.commitment
-  if (made.commitment.rule === null) return { key: shownKey(key), line: row.line }
+  if (made.commitment.rule === null) return { key: formatKey(key), line: row.line }
   const slot = position + 1
   const name =
-    drawn === null ? null : await rows.store.read((sql) => nameAt(sql, 'draft', (drawn.rows[position] ?? slot) - 1))
-  return { key: name === null ? null : shownKey(name.key), line: name?.line ?? null, slot }
+    drawn === null
+      ? null
+      : await rows.store.read((sql) => findRowName(sql, 'draft', (drawn.rows[position] ?? slot) - 1))
+  return { key: name === null ? null : formatKey(name.key), line: name?.line ?? null, slot }
 }
 
 /**
@@ -222,25 +224,25 @@ async function hasOtherIds(
   return otherSlots.length > 0
 }
 
-async function* updatesOf(plan: RevealPlan, rows: CommittedRows): AsyncGenerator<Update> {
+async function* readUpdates(plan: RevealPlan, rows: CommittedRows): AsyncGenerator<Update> {
   // Count again, because an update may have ended or a row may have been minted in the meantime.
   for await (const { match, state } of recountRows(plan, rows)) {
     if (state.kind !== 'pending') continue
-    const { key, line } = await shownRowName(match.candidate, rows)
+    const { key, line } = await readRowPosition(match.candidate, rows)
     yield { ...(await updateOf(match, rows.commitment)), key: key ?? '', line: line ?? 0 }
   }
 }
 
-async function* seenOf({ found, commitment }: CommittedRows): AsyncGenerator<NftState[]> {
+async function* readSeenNfts({ readMatches, commitment }: CommittedRows): AsyncGenerator<NftState[]> {
   let page: NftState[] = []
-  for await (const match of found()) {
+  for await (const match of readMatches()) {
     const { candidate, nft } = match
     if (nft === undefined || rowState(match, commitment).kind !== 'revealed') continue
     const { row } = candidate.row
     // Record the owner only if it is the row's receiver, so that a later plan keeps an owner that others chose.
     const missing = hasOtherOwner(row, nft, { sendersOwn: false }) ? [{ want: 'transfer' as const }] : []
-    page.push(nftStateOf(nft, Buffer.from(rowTexts(row).kept), missing))
-    if (page.length === PAGE) {
+    page.push(toNftState(nft, Buffer.from(rowTexts(row).kept), missing))
+    if (page.length === PAGE_SIZE) {
       yield page
       page = []
     }
@@ -268,12 +270,12 @@ function countState(counts: RevealCounts, { nft }: RowMatch, state: RowState): v
 
 type RowPosition = Omit<SkippedRow, 'reason'>
 
-const MAX_NAMED = 10
-const MAX_LEFT = 100
+const MAX_LISTED_ROWS = 10
+const MAX_LISTED_SKIPPED_ROWS = 100
 
 function otherRowsError(file: string | null, moved: readonly { line: number; row: string }[]): GdnError {
-  const named = moved.slice(0, MAX_NAMED).map(({ line, row }) => `line ${line} was minted as row ${row}`)
-  const more = moved.length > MAX_NAMED ? ', …' : ''
+  const named = moved.slice(0, MAX_LISTED_ROWS).map(({ line, row }) => `line ${line} was minted as row ${row}`)
+  const more = moved.length > MAX_LISTED_ROWS ? ', …' : ''
   return new GdnError('refused', `the manifest differs from the one that was minted: ${named.join(', ')}${more}`, {
     place: { file: file ?? undefined, line: moved[0]?.line },
     hint: 'Nothing was sent. Restore the manifest.',
@@ -297,18 +299,20 @@ interface CommittedDrop {
   drawn: DrawnRows | null
   /** The slot of each drawn row, both counted from 1. Empty if no rows are drawn. */
   slotOfRow: ReadonlyMap<number, number>
-  rowOf: Awaited<ReturnType<typeof rowsByMetadata>>
+  rowOf: Awaited<ReturnType<typeof createRowLookup>>
   /** The numbers of the rows without an NFT that were minted with another ID. */
   otherIds: Set<number>
 }
 
 /** The reason shown for a minted row whose ID belongs to no NFT. */
-const OTHER_ID = 'the row was minted with another ID or by a run with another name: if you changed the ID, restore it'
+const OTHER_ID_REASON =
+  'the row was minted with another ID or by a run with another name: if you changed the ID, restore it'
 
 function rowState({ candidate, nft }: RowMatch, committed: CommittedDrop): RowState {
   const { rowOf } = committed
   const isDrawn = committed.drawn !== null
-  if (nft === undefined && committed.otherIds.has(candidate.row.position + 1)) return { kind: 'left', reason: OTHER_ID }
+  if (nft === undefined && committed.otherIds.has(candidate.row.position + 1))
+    return { kind: 'left', reason: OTHER_ID_REASON }
   if (nft === undefined || nft.status !== 'deployed') {
     const isPending = nft !== undefined && !hasFailed(nft.status)
     const reason = isPending
@@ -321,20 +325,20 @@ function rowState({ candidate, nft }: RowMatch, committed: CommittedDrop): RowSt
   const metadata = Object(nft.request_metadata) as Record<string, unknown>
   if (nft.burned === true) return { kind: 'left', reason: 'the NFT is burned' }
   if (Number(nft.revision ?? 0) > 0) {
-    if (isShown(metadata, shownMetadata(candidate.row, committed))) return { kind: 'revealed' }
+    if (isRevealedAs(metadata, shownMetadata(candidate.row, committed))) return { kind: 'revealed' }
     const slot = slotIn(metadata, committed)
     if (slot !== null && slot !== candidate.row.position + 1) return { kind: 'moved', row: String(slot) }
     const isOurs = nft.revision_reference_id?.startsWith(updatesPrefix(candidate.reference)) === true
     if (!isOurs) return { kind: 'left', reason: 'the metadata of the NFT was changed elsewhere' }
     // If an earlier version of `gdn apply` removed the salt, the reveal restores it.
-    if (!isShown(metadata, candidate.row.row.metadata)) {
+    if (!isRevealedAs(metadata, candidate.row.row.metadata)) {
       return { kind: 'left', reason: 'gdn apply changed the metadata of the NFT, and can restore it' }
     }
     return nft.is_frozen === true ? { kind: 'left', reason: 'the NFT is frozen' } : { kind: 'pending' }
   }
   const { [PROVENANCE_ROW]: row } = metadata
   if (row === undefined) return { kind: 'left', reason: 'the NFT was minted revealed' }
-  if (leavesUrlIn(metadata) !== undefined && rowOf(metadata) === null) {
+  if (findLeavesUrl(metadata) !== undefined && rowOf(metadata) === null) {
     return { kind: 'left', reason: 'the NFT was minted for another commitment' }
   }
   if (row !== String(candidate.row.position + 1)) return { kind: 'moved', row: String(row) }
@@ -345,7 +349,7 @@ function rowState({ candidate, nft }: RowMatch, committed: CommittedDrop): RowSt
 
 /** Returns the slot of an NFT that this draw of a shuffled drop revealed; null for other NFTs. */
 const slotIn = (metadata: unknown, { drawn, rowOf, slotOfRow }: CommittedDrop): number | null =>
-  drawn !== null && proofOfNft(metadata)?.signature === drawn.signature
+  drawn !== null && readShuffleProof(metadata)?.signature === drawn.signature
     ? (slotOfRow.get(rowOf(metadata) ?? 0) ?? null)
     : null
 
@@ -370,7 +374,7 @@ async function updateOf({ candidate, nft }: RowMatch, committed: CommittedDrop):
     metadata: shownMetadata(row, committed),
     localFiles: await Promise.all(files),
     replacesRevision: revision,
-    reference: updateReference(reference, revision),
+    reference: formatUpdateReference(reference, revision),
   }
 }
 
@@ -378,7 +382,7 @@ async function updateOf({ candidate, nft }: RowMatch, committed: CommittedDrop):
  * Returns whether an NFT has the expected metadata. Compares only the keys of files, because the salt proves their
  * content.
  */
-function isShown(metadata: Record<string, unknown>, expected: StoredRow['row']['metadata']): boolean {
+function isRevealedAs(metadata: Record<string, unknown>, expected: StoredRow['row']['metadata']): boolean {
   const { file_fields: files, ...actual } = metadata
   const { file_fields, ...wanted } = expected
   const keys = Array.isArray(files) ? files.map((field: { key?: unknown }) => field.key) : []

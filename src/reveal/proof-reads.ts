@@ -4,9 +4,9 @@ import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import { provenanceOfCall } from '../verify/abi.ts'
 import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
 import type { Difference } from '../verify/compare-metadata.ts'
-import { mintedUris } from '../verify/minted-uris.ts'
+import { readMintedUris } from '../verify/minted-uris.ts'
 import type { StorageReader } from '../verify/storage-reader.ts'
-import { sha256InUrl } from './provenance-in.ts'
+import { parseSha256InUrl } from './provenance-in.ts'
 import type { BeaconSource } from './shuffle/read-beacon.ts'
 
 // These functions read the data of proofs. They throw `UnreadableError` if the chain or the storage can't be read.
@@ -44,11 +44,11 @@ export async function callOnce(
   call: { to: string; data: string },
   block?: string,
 ): Promise<CallResult> {
-  const [result] = await orUnreadable(() => chain.call([call], block))
+  const [result] = await toUnreadable(() => chain.call([call], block))
   return result ?? { kind: 'failed', message: 'no response' }
 }
 
-export function dataOf(result: CallResult): string | null {
+export function requireData(result: CallResult): string | null {
   if (result.kind === 'failed') throw new UnreadableError(result.message)
   return result.kind === 'value' ? result.data : null
 }
@@ -58,24 +58,24 @@ export function dataOf(result: CallResult): string | null {
  *
  * @param block the block whose state is read. Default: the newest block
  */
-export async function committedBefore(
+export async function readFirstTokenId(
   chain: Pick<ChainReader, 'call'>,
   to: string,
   hash: string,
   block?: string,
 ): Promise<bigint> {
-  const next = dataOf(await callOnce(chain, { to, data: provenanceOfCall(hash) }, block))
+  const next = requireData(await callOnce(chain, { to, data: provenanceOfCall(hash) }, block))
   return next === null || !/^0x[0-9a-f]{64}$/i.test(next) ? 0n : BigInt(next)
 }
 
 /** Returns the row number in minted metadata, which is a slot if the rows are shuffled; null if there is none. */
-export function rowIn({ [PROVENANCE_ROW]: text }: Metadata): number | null {
+export function parseRowNumber({ [PROVENANCE_ROW]: text }: Metadata): number | null {
   return typeof text === 'string' && /^[1-9][0-9]{0,9}$/.test(text) ? Number(text) : null
 }
 
 /** Returns the URL of the metadata that a token was minted with. */
 export async function mintedUri(chain: Pick<ChainReader, 'storageAt'>, to: string, id: bigint): Promise<string> {
-  const uri = (await orUnreadable(() => mintedUris(chain, to, [id]))).get(id)
+  const uri = (await toUnreadable(() => readMintedUris(chain, to, [id]))).get(id)
   if (uri === undefined) throw new UnreadableError('the contract has no metadata directory for this token')
   return uri
 }
@@ -102,13 +102,13 @@ export async function readBytes(storage: StorageReader, url: string): Promise<Ui
 }
 
 /** Returns the hash of a file. Reads the file unless its URL contains the hash. */
-export async function sha256OfUrl(storage: StorageReader, url: string): Promise<string> {
-  const hash = sha256InUrl(url)
+export async function hashFileAt(storage: StorageReader, url: string): Promise<string> {
+  const hash = parseSha256InUrl(url)
   if (hash !== null) return hash
   return sha256Hex(await readBytes(storage, url))
 }
 
-export async function orUnreadable<Value>(read: () => Promise<Value>): Promise<Value> {
+export async function toUnreadable<Value>(read: () => Promise<Value>): Promise<Value> {
   try {
     return await read()
   } catch (error) {

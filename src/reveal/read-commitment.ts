@@ -1,6 +1,6 @@
 import type { ProvenanceRecord } from '../api/endpoints/getprovenances.ts'
-import { extraKeys, MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
-import { isMargin, type ShuffleRule } from '../api/shuffle-rule.ts'
+import { countMetadataItems, extraKeys, MAX_METADATA_ITEMS } from '../api/metadata.ts'
+import { isValidMargin, type ShuffleRule } from '../api/shuffle-rule.ts'
 import { isIpfsUrl } from '../core/ipfs-url.ts'
 import { sha256OfFile } from '../core/sha256-of-file.ts'
 import type { ManifestItem } from '../manifest/read.ts'
@@ -15,7 +15,7 @@ export type Content = Pick<ManifestRow, 'metadata' | 'localFiles'>
 export interface ReadCommitment {
   commitment: Commitment
   /** The concatenated hashes of all rows, which are used to recognize hidden rows. */
-  unordered: Buffer
+  rowContentHashes: Buffer
   /** The line of each row. */
   lines: number[]
   /** Returns the hash of a row's content. Reads each file once. */
@@ -45,7 +45,7 @@ export async function readCommitment(
     lines.push(item.row.line)
   }
   const commitment = new Commitment(Buffer.concat(contents), rule)
-  return { commitment, unordered: Buffer.concat(unordered), lines, rowHash, hashOf }
+  return { commitment, rowContentHashes: Buffer.concat(unordered), lines, rowHash, hashOf }
 }
 
 /** Commitments of a collection, oldest first. */
@@ -67,7 +67,7 @@ export function withFirstCommitment(rows: ReadCommitment, commitments: Commitmen
 export function findCommitment(rows: Commitment, commitments: Commitments): Commitment | null {
   const byMargin = new Map<number | null, Commitment>()
   for (const { provenance, shuffle_margin: marginSeconds = null } of commitments) {
-    if (marginSeconds !== null && !isMargin(marginSeconds)) continue
+    if (marginSeconds !== null && !isValidMargin(marginSeconds)) continue
     const rule = marginSeconds === null ? null : { marginSeconds }
     const commitment = byMargin.get(marginSeconds) ?? rows.withRule(rule)
     byMargin.set(marginSeconds, commitment)
@@ -121,7 +121,7 @@ export function uncommittableProblem({ metadata, localFiles }: ManifestRow, isSh
       return { key, message: 'begins like the URL of a file', hint: 'Use a local file, or another text.' }
     }
   }
-  const count = metadataItems(metadata)
+  const count = countMetadataItems(metadata)
   const [most, added] = isShuffled
     ? [MAX_METADATA_ITEMS - 2, 'the salt and the signature']
     : [MAX_METADATA_ITEMS - 1, 'the salt']

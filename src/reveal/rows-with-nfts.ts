@@ -1,17 +1,17 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed } from '../api/nft-status.ts'
-import { lookingAtRun } from '../batch/dry-run.ts'
+import { withReadOnlyRun } from '../batch/dry-run.ts'
 import { readManifestRows, refuseTypedRow } from '../batch/gather.ts'
 import { findPairs, type Pair } from '../batch/identity/pairing.ts'
-import { keepNames } from '../batch/identity/pinned-names.ts'
+import { pinStoredNames } from '../batch/identity/pinned-names.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { learnSupport } from '../client/learn-support.ts'
 import type { ManifestItem } from '../manifest/read.ts'
-import { PROVENANCE_ROW, saltIn } from '../manifest/reveal-keys.ts'
-import type { OtherLabels } from '../plan/find-labels.ts'
+import { PROVENANCE_ROW, readSalt } from '../manifest/reveal-keys.ts'
+import type { LabelConflicts } from '../plan/find-labels.ts'
 import { type Candidate, findCandidates, type NftSource, readCandidates } from '../plan/find-nfts.ts'
-import { pageOf, pagesOf } from '../state/rows.ts'
+import { readRowPage, readRowPages } from '../state/rows.ts'
 
 /** A row with its NFT; undefined if the server has none. */
 export interface RowMatch {
@@ -26,10 +26,10 @@ export interface OpenRows {
   /** Rows that got an ID after they were minted. */
   pairs: Pair[]
   /** Yields each row with its NFT. */
-  found(labels?: OtherLabels): AsyncGenerator<RowMatch>
+  readMatches(labels?: LabelConflicts): AsyncGenerator<RowMatch>
 }
 
-const PAGE = 1_000
+const PAGE_SIZE = 1_000
 
 /**
  * Reads the rows of a manifest, and calls `use` with them. Looks up an NFT by its reference ID, or else by the run in
@@ -41,8 +41,8 @@ export async function withOpenRows<Result>(
   items: AsyncIterable<ManifestItem>,
   use: (rows: OpenRows) => Promise<Result>,
 ): Promise<Result> {
-  return await lookingAtRun(options, async (store) => {
-    await keepNames(store, options)
+  return await withReadOnlyRun(options, async (store) => {
+    await pinStoredNames(store, options)
     const { typed } = await readManifestRows(store, items, 'draft')
     await learnSupport(client, options.signal)
     await refuseTypedRow(client, typed, { file: store.drop.manifest, signal: options.signal })
@@ -53,7 +53,7 @@ export async function withOpenRows<Result>(
     // A row without a pair counts as not minted.
     const pairs = await findPairs(store, { ...options, newRows: true }, client, 'draft')
     const byPosition = new Map(pairs.map((pair) => [pair.row.position, pair]))
-    return await use({ store, source, pairs, found: (labels) => rowsWithNfts(store, source, byPosition, labels) })
+    return await use({ store, source, pairs, readMatches: (labels) => rowsWithNfts(store, source, byPosition, labels) })
   })
 }
 
@@ -61,9 +61,13 @@ async function* rowsWithNfts(
   store: StoredRun,
   source: NftSource,
   pairs: ReadonlyMap<number, Pair>,
-  labels?: OtherLabels,
+  labels?: LabelConflicts,
 ): AsyncGenerator<RowMatch> {
-  for await (const page of pagesOf(store.state, (sql, after, limit) => pageOf(sql, 'draft', after, limit), PAGE)) {
+  for await (const page of readRowPages(
+    store.state,
+    (sql, after, limit) => readRowPage(sql, 'draft', after, limit),
+    PAGE_SIZE,
+  )) {
     const candidates = await findCandidates(store, source, page)
     await labels?.add(candidates)
     for (const candidate of candidates) candidate.nftGdnId ??= pairs.get(candidate.row.position)?.nftGdnId ?? null
@@ -95,14 +99,14 @@ export async function countUnrevealed(
   items: AsyncIterable<ManifestItem>,
   ids = new Set<string>(),
 ): Promise<UnrevealedMints> {
-  return await withOpenRows(options, client, items, async ({ found }) => {
+  return await withOpenRows(options, client, items, async ({ readMatches }) => {
     const mints: UnrevealedMints = { hidden: 0, revealed: 0, others: 0 }
-    for await (const { candidate, nft } of found()) {
+    for await (const { candidate, nft } of readMatches()) {
       if (nft !== undefined) ids.add(nft.nft_gdn_id)
       const metadata = nft === undefined || hasFailed(nft.status) ? undefined : nft.request_metadata
       if (Object.hasOwn(Object(metadata), PROVENANCE_ROW)) mints.hidden++
       // A row with a salt is a copy of a revealed NFT, and was minted with that salt.
-      else if (saltIn(metadata) !== undefined && saltIn(candidate.row.row.metadata) === undefined) mints.revealed++
+      else if (readSalt(metadata) !== undefined && readSalt(candidate.row.row.metadata) === undefined) mints.revealed++
       else mints.others++
     }
     return mints

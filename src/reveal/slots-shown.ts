@@ -1,5 +1,5 @@
-import { PROVENANCE_SALT, PROVENANCE_SIGNATURE, proofIn } from '../manifest/reveal-keys.ts'
-import { leafOf, saltOf } from './leaves.ts'
+import { PROVENANCE_SALT, PROVENANCE_SIGNATURE, readProof } from '../manifest/reveal-keys.ts'
+import { computeLeaf, deriveSalt } from './leaves.ts'
 import { type DrawnRows, drawnRows } from './shuffle/drawn-rows.ts'
 
 /** A manifest row whose NFT is revealed, with the salt in the NFT's metadata. */
@@ -12,8 +12,8 @@ export interface RevealedRow {
 }
 
 /** Returns the signature and the salt in the metadata of a shuffled drop's NFT; null if there is no signature. */
-export function proofOfNft(metadata: unknown): { signature: string; salt: string | null } | null {
-  const { [PROVENANCE_SALT]: salt, [PROVENANCE_SIGNATURE]: signature } = proofIn(metadata) ?? {}
+export function readShuffleProof(metadata: unknown): { signature: string; salt: string | null } | null {
+  const { [PROVENANCE_SALT]: salt, [PROVENANCE_SIGNATURE]: signature } = readProof(metadata) ?? {}
   if (typeof signature !== 'string' || !/^[0-9a-f]{96}$/.test(signature)) return null
   return { signature, salt: typeof salt === 'string' && /^[0-9a-f]{64}$/.test(salt) ? salt : null }
 }
@@ -44,7 +44,7 @@ export function findMisplacedRows(
   shownRows: readonly RevealedRow[],
 ): MisplacedRow[] {
   const slotOf = new Map(Array.from(drawn.rows, (row, at) => [row, at + 1]))
-  const rowOf = 'seed' in salts ? slotsBySeed(salts.seed, drawn.rows.length) : slotsByLeaves(salts)
+  const rowOf = 'seed' in salts ? createRowLookupBySeed(salts.seed, drawn.rows.length) : createRowLookupByLeaves(salts)
   return shownRows.flatMap(({ position, line, salt }) => {
     const expected = drawn.rows[position]
     if (expected === undefined) return []
@@ -54,27 +54,32 @@ export function findMisplacedRows(
 }
 
 /** Returns a function that returns the slot of a revealed NFT, or null for other NFTs. */
-export function slotsBySalt({ rows }: Pick<DrawnRows, 'rows'>, salts: Salts): (metadata: unknown) => number | null {
+export function createSlotLookup(
+  { rows }: Pick<DrawnRows, 'rows'>,
+  salts: Salts,
+): (metadata: unknown) => number | null {
   const slotOf = new Map(Array.from(rows, (row, at) => [row, at + 1]))
-  const rowOf = 'seed' in salts ? slotsBySeed(salts.seed, rows.length) : slotsByLeaves(salts)
+  const rowOf = 'seed' in salts ? createRowLookupBySeed(salts.seed, rows.length) : createRowLookupByLeaves(salts)
   return (metadata) => {
-    const salt = proofOfNft(metadata)?.salt
+    const salt = readShuffleProof(metadata)?.salt
     return salt == null ? null : (slotOf.get(rowOf(salt) ?? 0) ?? null)
   }
 }
 
-function slotsBySeed(seed: Buffer, rows: number) {
-  const slotOfSalt = new Map(Array.from({ length: rows }, (_, at) => [saltOf(seed, at + 1).toString('hex'), at + 1]))
+function createRowLookupBySeed(seed: Buffer, rows: number) {
+  const slotOfSalt = new Map(
+    Array.from({ length: rows }, (_, at) => [deriveSalt(seed, at + 1).toString('hex'), at + 1]),
+  )
   return (salt: string): number | null => slotOfSalt.get(salt) ?? null
 }
 
-function slotsByLeaves({ leaves, contents }: Exclude<Salts, { seed: Buffer }>) {
+function createRowLookupByLeaves({ leaves, contents }: Exclude<Salts, { seed: Buffer }>) {
   const rowAt = new Map(leaves.map((leaf, at) => [leaf, at + 1]))
   let searched = 0
   return (salt: string, expected = 0): number | null => {
     const bytes = Buffer.from(salt, 'hex')
     const rowWithContent = (content: Buffer | undefined) =>
-      content === undefined ? null : (rowAt.get(leafOf(bytes, content)) ?? null)
+      content === undefined ? null : (rowAt.get(computeLeaf(bytes, content)) ?? null)
     // Try the expected row first, because even in an edited manifest, most rows are still at their positions.
     const usual = rowWithContent(contents[expected - 1])
     if (usual !== null || searched++ >= MAX_SEARCHED) return usual
@@ -87,10 +92,10 @@ function slotsByLeaves({ leaves, contents }: Exclude<Salts, { seed: Buffer }>) {
 }
 
 /** Returns whether a salt in an NFT's metadata belongs to the drop with these leaves and content hashes. */
-export function isSaltOf(leaves: readonly string[], contents: readonly Buffer[], salt: string): boolean {
+export function isSaltOfAnyLeaf(leaves: readonly string[], contents: readonly Buffer[], salt: string): boolean {
   const all = new Set(leaves)
   const bytes = Buffer.from(salt, 'hex')
-  return contents.some((content) => all.has(leafOf(bytes, content)))
+  return contents.some((content) => all.has(computeLeaf(bytes, content)))
 }
 
 /** The slot of a revealed NFT, and the proof in the NFT's metadata. */

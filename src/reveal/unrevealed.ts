@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { extraKeys, MAX_FILE_FIELDS, MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
+import { countMetadataItems, extraKeys, MAX_FILE_FIELDS, MAX_METADATA_ITEMS } from '../api/metadata.ts'
 import type { ShuffleRule } from '../api/shuffle-rule.ts'
-import { countDrop } from '../batch/rows/row-counts.ts'
+import { countRowsByStatus } from '../batch/rows/row-counts.ts'
 import { readStoredRun } from '../batch/runs/open-stored-run.ts'
 import type { BatchOptions, RowCounts, Run } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
@@ -13,13 +13,13 @@ import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE, PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { NO_MANIFEST_HINT } from '../manifest/source.ts'
-import { openStateIfThere } from '../state/open-state.ts'
+import { openStateIfExists } from '../state/open-state.ts'
 import { areAllRevealed } from '../state/row-outcomes.ts'
-import { leafOf, leavesIn, saltOf } from './leaves.ts'
+import { computeLeaf, deriveSalt, parseLeaves } from './leaves.ts'
 import { provenanceFolder } from './provenance-folder.ts'
-import { rowsByMetadata } from './provenance-in.ts'
+import { createRowLookup } from './provenance-in.ts'
 import { contentHashes, type ReadCommitment } from './read-commitment.ts'
-import { type DrawnRows, keptDraw } from './shuffle/drawn-rows.ts'
+import { type DrawnRows, readStoredDraw } from './shuffle/drawn-rows.ts'
 
 const NO_PLACEHOLDER_HINT = 'Check the path, or create a JSON file with the metadata of one NFT (docs/reveal.md).'
 
@@ -58,7 +58,8 @@ export async function readPlaceholder(items: AsyncIterable<ManifestItem>, file: 
       line,
       field: reservedKey,
     })
-  const tooMany = metadataItems(metadata) > MAX_METADATA_ITEMS - 2 || metadata.file_fields.length >= MAX_FILE_FIELDS
+  const tooMany =
+    countMetadataItems(metadata) > MAX_METADATA_ITEMS - 2 || metadata.file_fields.length >= MAX_FILE_FIELDS
   if (tooMany)
     throw unrevealedError('has no room for provenance and provenance_row', 'Remove two metadata items.', { line })
   return { metadata, localFiles }
@@ -73,11 +74,11 @@ export const contentsPath = (stateDir: string, provenance: string): string =>
   join(provenanceFolder(stateDir), `${provenance}.contents`)
 
 /** Stores the leaves file and the content hashes of a commitment. */
-export async function storeLeaves(stateDir: string, { commitment, unordered }: ReadCommitment): Promise<void> {
+export async function storeLeaves(stateDir: string, { commitment, rowContentHashes }: ReadCommitment): Promise<void> {
   const { provenance, leaves } = commitment
   await makePrivateFolder(provenanceFolder(stateDir))
   for (const [path, content] of [
-    [contentsPath(stateDir, provenance), unordered],
+    [contentsPath(stateDir, provenance), rowContentHashes],
     [leavesPath(stateDir, provenance), leaves],
   ] as const) {
     await writeDurably(path, async (file) => {
@@ -122,7 +123,7 @@ export async function* unrevealedItems(
       },
     }
   }
-  if (n < commitment.rows) throw editedWhileReadError('the end')
+  if (n < commitment.rowCount) throw editedWhileReadError('the end')
 }
 
 /** Creates the error for a manifest that was edited between two passes. */
@@ -141,7 +142,7 @@ export interface StoredCommitment {
 }
 
 /** Returns the commitment that a run stores; null if its rows are minted revealed. */
-export function commitmentOf({ reading }: Pick<Run, 'reading'>): StoredCommitment | null {
+export function readStoredCommitment({ reading }: Pick<Run, 'reading'>): StoredCommitment | null {
   const { provenance, seed, shuffle } = reading
   if (typeof provenance !== 'string' || typeof seed !== 'string') return null
   return { provenance, seed, shuffle: isObject(shuffle) ? (shuffle as unknown as ShuffleRule) : null }
@@ -168,21 +169,21 @@ export interface CommittedRun {
 
 /** Returns the commitment of a run; undefined if the run has not begun. */
 export async function findCommittedRun(options: BatchOptions): Promise<CommittedRun | undefined> {
-  const state = await openStateIfThere(options.stateDir)
+  const state = await openStateIfExists(options.stateDir)
   if (state === null) return undefined
   try {
     const { drop } = await readStoredRun(state, { ...options, dynamic: false })
     if (drop.setId === null) return undefined
-    const drawn = keptDraw(drop.reading)
+    const drawn = readStoredDraw(drop.reading)
     const { isRevealed, counts } = await state.read((sql) => ({
       isRevealed: areAllRevealed(sql, drop, drawn !== null),
-      counts: countDrop(sql, drop, false),
+      counts: countRowsByStatus(sql, drop, false),
     }))
     return {
       run: drop.name,
       id: drop.id,
       reading: drop.reading,
-      commitment: commitmentOf(drop),
+      commitment: readStoredCommitment(drop),
       drawn,
       isRevealed,
       isAgain: drop.again,
@@ -209,14 +210,14 @@ export interface RowEdits {
  *
  * @param read the current manifest
  */
-export async function editsOf(
+export async function findRowEdits(
   stateDir: string,
   { provenance, seed }: StoredCommitment,
   { commitment, lines }: ReadCommitment,
 ): Promise<RowEdits | null> {
   const leaves = await readFile(leavesPath(stateDir, provenance)).catch(() => null)
   if (leaves === null) return null
-  const { changed, added, removed } = commitment.differencesFrom(leaves, Buffer.from(seed, 'hex'))
+  const { changed, added, removed } = commitment.compareWithLeaves(leaves, Buffer.from(seed, 'hex'))
   const lineNumbers = (rows: readonly number[]) => rows.flatMap((row) => lines[row - 1] ?? [])
   return { changed: lineNumbers(changed), added: lineNumbers(added), removed }
 }
@@ -226,31 +227,31 @@ export async function editsOf(
  *
  * @throws GdnError `file_error` if the leaves file can't be read. The run can't mint without this file either
  */
-export async function committedRowOf(run: Run): Promise<BatchOptions['committedRow']> {
-  const commitment = commitmentOf(run)
+export async function createCommittedRowLookup(run: Run): Promise<BatchOptions['committedRow']> {
+  const commitment = readStoredCommitment(run)
   if (commitment === null) return undefined
   const path = leavesPath(run.stateDir, commitment.provenance)
   const leaves = await readFile(path).catch((error: unknown) => {
     throw new GdnError('file_error', `can't be read: ${messageOf(error)}`, { place: { file: path }, cause: error })
   })
-  return await rowsByMetadata({ leaves, seed: Buffer.from(commitment.seed, 'hex') })
+  return await createRowLookup({ leaves, seed: Buffer.from(commitment.seed, 'hex') })
 }
 
 /**
  * Returns a function that checks whether a row is row `n` of a run's commitment, or the row that was drawn for slot
  * `n`. Returns null if the leaves file can't be read.
  */
-export async function committedRows(
+export async function createCommittedRowCheck(
   stateDir: string,
   { provenance, seed }: StoredCommitment,
   drawn: DrawnRows | null,
 ): Promise<((row: ManifestRow, n: number) => Promise<boolean>) | null> {
   const leaves = await readFile(leavesPath(stateDir, provenance)).catch(() => null)
   if (leaves === null) return null
-  const all = leavesIn(leaves)
+  const all = parseLeaves(leaves)
   const { rowHash } = contentHashes()
   return async (row, slot) => {
     const n = drawn?.rows[slot - 1] ?? slot
-    return leafOf(saltOf(Buffer.from(seed, 'hex'), n), await rowHash(row)) === all[n - 1]
+    return computeLeaf(deriveSalt(Buffer.from(seed, 'hex'), n), await rowHash(row)) === all[n - 1]
   }
 }

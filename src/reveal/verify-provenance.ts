@@ -1,22 +1,22 @@
-import { ruleIn, type ShuffleRule } from '../api/shuffle-rule.ts'
+import { parseRule, type ShuffleRule } from '../api/shuffle-rule.ts'
 import { GdnError } from '../core/errors.ts'
 import { PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
-import { decodeString, metadataState, parseTokenId, tokenUri } from '../verify/abi.ts'
+import { decodeString, metadataStateCall, parseTokenId, tokenUriCall } from '../verify/abi.ts'
 import type { Difference } from '../verify/compare-metadata.ts'
 import type { StorageReader } from '../verify/storage-reader.ts'
-import { contentOfFile, leafAt, leafOf, leavesIn, provenanceOf } from './leaves.ts'
+import { computeLeaf, computeProvenance, hashFileContent, parseLeaves, readLeaf } from './leaves.ts'
 import {
   callOnce,
-  committedBefore,
   DifferingError,
-  dataOf,
   differenceError,
+  hashFileAt,
   mintedUri,
   type ProofSources,
+  parseRowNumber,
   readBytes,
   readFile,
-  rowIn,
-  sha256OfUrl,
+  readFirstTokenId,
+  requireData,
   UnreadableError,
 } from './proof-reads.ts'
 import type { ShuffleProof } from './verify-shuffle.ts'
@@ -73,9 +73,9 @@ async function verify(
   const { chain, storage } = sources
   const id = parseTokenId(tokenId)
   if (id === null) throw new UnreadableError('the token ID is not a number')
-  const updated = wasUpdated(dataOf(await callOnce(chain, { to, data: metadataState(id) })))
+  const updated = wasUpdated(requireData(await callOnce(chain, { to, data: metadataStateCall(id) })))
   if (updated === null) return { kind: 'none' }
-  const returned = dataOf(await callOnce(chain, { to, data: tokenUri(id) }))
+  const returned = requireData(await callOnce(chain, { to, data: tokenUriCall(id) }))
   if (returned === null) throw new GdnError('not_found', `${to} has no token ${tokenId}`)
   const uri = decodeString(returned)
   if (uri === null) throw new UnreadableError('the token has no token URI')
@@ -89,13 +89,13 @@ async function verify(
     throw differenceError(PROVENANCE, 'in the metadata that was minted', null)
   }
   const leaves = await readBytes(storage, url)
-  const hash = provenanceOf(leaves)
-  const first = await committedBefore(chain, to, hash)
+  const hash = computeProvenance(leaves)
+  const first = await readFirstTokenId(chain, to, hash)
   if (first === 0n) throw differenceError('the commitment', `${hash} on the chain`, null)
   if (first > id) throw differenceError('the commitment', `before token ${id}`, `before token ${first}`)
   const rule = ruleOf(leaves)
-  const all = leavesIn(leaves)
-  const numbered = rowIn(minted)
+  const all = parseLeaves(leaves)
+  const numbered = parseRowNumber(minted)
   if (numbered === null || numbered > all.length)
     throw differenceError(PROVENANCE_ROW, 'a row of the leaves file', rowText)
   let row: number | null = numbered
@@ -108,7 +108,7 @@ async function verify(
   }
   const provenance = { hash, row, rows: all.length, firstTokenId: String(first), isRevealed: updated, shuffle }
   if (updated && row !== null)
-    await verifyLeaf(storage, file, { row, leaf: leafAt(leaves, row) ?? '', isShuffled: rule !== null })
+    await verifyLeaf(storage, file, { row, leaf: readLeaf(leaves, row) ?? '', isShuffled: rule !== null })
   return { kind: 'proven', provenance }
 }
 
@@ -122,14 +122,14 @@ async function verifyLeaf(
   if (typeof salt !== 'string' || !/^[0-9a-f]{64}$/.test(salt)) {
     throw differenceError(PROVENANCE_SALT, 'the salt that a reveal writes', null)
   }
-  const content = await contentOfFile(file, (fileUrl) => sha256OfUrl(storage, fileUrl), isShuffled)
-  const actualLeaf = leafOf(Buffer.from(salt, 'hex'), content)
+  const content = await hashFileContent(file, (fileUrl) => hashFileAt(storage, fileUrl), isShuffled)
+  const actualLeaf = computeLeaf(Buffer.from(salt, 'hex'), content)
   if (actualLeaf !== leaf) throw differenceError(`the leaf of row ${row}`, leaf, actualLeaf)
 }
 
 function ruleOf(leaves: Uint8Array): ShuffleRule | null {
   try {
-    return ruleIn(leaves)
+    return parseRule(leaves)
   } catch (error) {
     if (error instanceof GdnError) throw new UnreadableError(error.message)
     throw error
@@ -137,7 +137,7 @@ function ruleOf(leaves: Uint8Array): ShuffleRule | null {
 }
 
 /**
- * Returns whether a token was updated, based on the result of `metadataState`. Returns null for a version 1 collection,
+ * Returns whether a token was updated, based on the result of `metadataStateCall`. Returns null for a version 1 collection,
  * which has no commitments.
  */
 const wasUpdated = (state: string | null): boolean | null =>

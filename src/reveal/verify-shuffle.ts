@@ -1,24 +1,24 @@
 import { type Beacon, verifyBeacon } from '../api/beacon.ts'
-import { sealOf } from '../api/provenance-seal.ts'
-import { roundFor, type ShuffleRule, timeOfRound } from '../api/shuffle-rule.ts'
+import { computeSeal } from '../api/provenance-seal.ts'
+import { computeRoundTime, findRound, type ShuffleRule } from '../api/shuffle-rule.ts'
 import { chunksOf } from '../core/chunks-of.ts'
 import { GdnError } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
 import { PROVENANCE, PROVENANCE_SIGNATURE } from '../manifest/reveal-keys.ts'
 import { isDevelopmentNode } from '../verify/block-at.ts'
-import { mintedUris } from '../verify/minted-uris.ts'
-import { provenanceOf } from './leaves.ts'
+import { readMintedUris } from '../verify/minted-uris.ts'
+import { computeProvenance } from './leaves.ts'
 import {
   differenceError,
   type Metadata,
-  orUnreadable,
   type ProofSources,
+  parseRowNumber,
   readBytes,
-  rowIn,
+  toUnreadable,
   UnreadableError,
 } from './proof-reads.ts'
 import { readSeal } from './read-seal.ts'
-import { rowsOfSlots, shuffleSeed } from './shuffle/permutation.ts'
+import { permuteRows, shuffleSeed } from './shuffle/permutation.ts'
 import type { BeaconSource } from './shuffle/read-beacon.ts'
 
 /** The proof that nobody chose the row of a token. */
@@ -66,11 +66,11 @@ export async function verifyShuffle(
 ): Promise<ShuffleProof> {
   const { to, hash, rows, rule } = drop
   const { id, slot } = token
-  const seal = sealOf(hash)
+  const seal = computeSeal(hash)
   const chainSeal = await readSeal(sources.chain, to, seal)
   const source = await sources.openBeacon()
   const { isNamed, chain } = source
-  const isSimulated = chainSeal?.isSimulated ?? (await orUnreadable(() => isDevelopmentNode(sources.chain)))
+  const isSimulated = chainSeal?.isSimulated ?? (await toUnreadable(() => isDevelopmentNode(sources.chain)))
   const proof = { slot, row: null, marginSeconds: rule.marginSeconds, seal, isNamed, isSimulated }
   if (chainSeal === null && revealed !== null)
     throw differenceError('the seal', `${seal} on the chain`, null, NOT_SEALED_REASON)
@@ -81,12 +81,12 @@ export async function verifyShuffle(
   await refuseTakenSlot(sources, drop, token)
   if (chainSeal === null) return { ...proof, sealed: null }
   const { block, time, isFinal } = chainSeal
-  const round = roundFor(chain, time + rule.marginSeconds)
-  const sealed = { block, time, round, roundTime: timeOfRound(chain, round) }
+  const round = findRound(chain, time + rule.marginSeconds)
+  const sealed = { block, time, round, roundTime: computeRoundTime(chain, round) }
   if (revealed === null) return { ...proof, sealed }
   if (!isFinal) throw new UnreadableError(`block ${block}, which sealed the drop, is not final yet`)
-  const { randomness } = await beaconOf(sources, source, round, revealed)
-  const row = rowsOfSlots(shuffleSeed(hash, randomness), rows)[slot - 1] ?? null
+  const { randomness } = await readBeacon(sources, source, round, revealed)
+  const row = permuteRows(shuffleSeed(hash, randomness), rows)[slot - 1] ?? null
   return { ...proof, row, sealed }
 }
 
@@ -96,7 +96,7 @@ const NOT_DRAWN_REASON = 'The row of the NFT was not drawn by the round that the
 const REHEARSAL_HINT = 'To verify a rehearsal with a beacon file, add --beacon <file>.'
 
 /** Returns the round from the signature in the revealed metadata, or else from the beacon. */
-async function beaconOf(
+async function readBeacon(
   { signal }: ProofSources,
   source: BeaconSource,
   round: number,
@@ -118,15 +118,21 @@ async function beaconOf(
 /** Maximum number of earlier tokens. A hostile contract can return any numbers. */
 const MAX_EARLIER = 1_000_000n
 /** Number of tokens whose URLs are read with one call. */
-const PAGE = 1_000n
+const TOKENS_PER_CALL = 1_000n
 /** Number of metadata files that are read at the same time. */
 const MAX_CONCURRENT_READS = 32
 
 /** Yields the metadata URLs with which earlier tokens of a drop were minted, a few at a time. */
 async function* earlierUris(chain: ProofSources['chain'], to: string, first: bigint, id: bigint) {
-  for (let next = first; next < id; next += PAGE) {
-    const ids = Array.from({ length: Number(id - next < PAGE ? id - next : PAGE) }, (_, at) => next + BigInt(at))
-    yield* chunksOf([...(await orUnreadable(() => mintedUris(chain, to, ids, { from: first })))], MAX_CONCURRENT_READS)
+  for (let next = first; next < id; next += TOKENS_PER_CALL) {
+    const ids = Array.from(
+      { length: Number(id - next < TOKENS_PER_CALL ? id - next : TOKENS_PER_CALL) },
+      (_, at) => next + BigInt(at),
+    )
+    yield* chunksOf(
+      [...(await toUnreadable(() => readMintedUris(chain, to, ids, { from: first })))],
+      MAX_CONCURRENT_READS,
+    )
   }
 }
 
@@ -149,9 +155,9 @@ async function refuseTakenSlot(
         throw new UnreadableError(`the metadata of token ${other} can't be read: ${stored.message}`)
       const minted = isObject(stored.value) ? stored.value : {}
       const { [PROVENANCE]: url } = minted
-      if (rowIn(minted) !== slot || typeof url !== 'string') continue
+      if (parseRowNumber(minted) !== slot || typeof url !== 'string') continue
       // Compare the content, because the same leaves file can have several URLs.
-      const isSame = isOfDrop.get(url) ?? provenanceOf(await readBytes(storage, url)) === hash
+      const isSame = isOfDrop.get(url) ?? computeProvenance(await readBytes(storage, url)) === hash
       isOfDrop.set(url, isSame)
       if (isSame)
         throw differenceError(

@@ -18,21 +18,21 @@ import { refuseOnPublicNetworks } from './faults/public-networks.ts'
 import { createLog, type Log, type LogLevel } from './log.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import type { Metrics } from './metrics/types.ts'
-import { blockedNetworks, type ForkedChain, openNetworks } from './open-networks.ts'
+import { type ForkedChain, openNetworks, readNetworkStates } from './open-networks.ts'
 import { openNotifier, openPipeline, startPublishing, type WorkOptions } from './open-pipeline.ts'
 import type { Loop } from './pipeline/loop.ts'
 import { type Readiness, watchReadiness } from './readiness.ts'
 import { openLocalAccount } from './services/local-account.ts'
 import type { ServiceDeps } from './services/services.ts'
-import { databaseOf, type PartialDatabaseSettings } from './settings/database.ts'
+import { type PartialDatabaseSettings, resolveDatabaseSettings } from './settings/database.ts'
 import { loadServerSettings } from './settings/settings.ts'
 import type { ServerSettings } from './settings/types.ts'
 import { createCheckedFiles } from './storage/checked-files.ts'
 import { measureStorage } from './storage/measure-storage.ts'
 import { openStorage } from './storage/open-storage.ts'
-import { type BackendIdentity, keepIdentity } from './store/identity.ts'
+import { type BackendIdentity, findOrCreateIdentity } from './store/identity.ts'
 import { openStore, type Store } from './store/open-store.ts'
-import { databaseErrorOf } from './store/postgres/gone.ts'
+import { toDatabaseError } from './store/postgres/gone.ts'
 
 /** `api` accepts requests, `worker` processes them, and `all` does both in one process. */
 export type Role = 'api' | 'worker' | 'all'
@@ -89,7 +89,7 @@ export interface Core {
   metrics: Metrics
   readiness: Readiness
   /** Marks the process as not ready, because it will stop soon. */
-  stopping: () => void
+  markStopping: () => void
   faults: Faults | undefined
   /** Temporary problems during startup, each as one sentence. */
   warnings: readonly string[]
@@ -106,17 +106,17 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const { version, role = 'all' } = options
   const dataDir = resolve(options.dataDir)
   const log = await createLog(options.logLevel, options.logStream, options.warn)
-  const works = role !== 'api'
-  const anvil = works ? checkAnvil() : Promise.resolve()
+  const isWorker = role !== 'api'
+  const anvil = isWorker ? checkAnvil() : Promise.resolve()
   // Handle a rejection now, because an earlier step may fail before the promise is awaited below.
   anvil.catch(() => {})
   const settings = withFork(await loadServerSettings(dataDir, options.settingsFile), options.fork)
   const faults = await loadFaults(options)
   const opened = await openData(options, dataDir, undo)
-  const now = options.now ?? (await clockOf(opened, undo))
+  const now = options.now ?? (await openClock(opened, undo))
   const { credentialsDirectory, env = {} } = options
-  const surroundings = { credentialsDirectory, env, userAgent: `gdn/${version}`, now, log }
-  const place = await openStorage({ settings, dataDir, store: opened, ...surroundings })
+  const remoteContext = { credentialsDirectory, env, userAgent: `gdn/${version}`, now, log }
+  const place = await openStorage({ settings, dataDir, store: opened, ...remoteContext })
   let publishing: Pick<Loop, 'stop'> | undefined
   undo.push(async () => {
     // Close the storage before awaiting the loop, because this aborts a request that the loop may be waiting for.
@@ -128,7 +128,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const checkedFiles = createCheckedFiles()
   const store = { ...opened, publishTo: place.publishing?.first, ...(faults && { onAccepted: faults.onAccepted }) }
   if (opened.postgres === null) await detectCopy(store.db, dataDir)
-  const identity = await keepIdentity(store.db)
+  const identity = await findOrCreateIdentity(store.db)
   const apiKey = await openLocalAccount(store, dataDir, now())
   const signers = await openEmbeddedSigners(dataDir, store)
   // Create the metrics before the parts of the backend that they read, because these parts report their requests to the
@@ -138,8 +138,8 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     now,
     version,
     dataDir,
-    signers: () => [...networks.remote.signers(), ...networks.clusters.signers()],
-    hindered: () => blockedNetworks(networks),
+    signers: () => [...networks.remote.signerBalances(), ...networks.clusters.signerBalances()],
+    readNetworkStates: () => readNetworkStates(networks),
     ready: () => readiness(),
   })
   await refuseOtherNetworks(store.db, settings)
@@ -147,7 +147,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     {
       db: store.db,
       settings,
-      signs: works,
+      canSign: isWorker,
       fork: options.fork,
       credentialsDirectory,
       now,
@@ -156,7 +156,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     },
     undo,
   )
-  const { ask: readiness, stopping } = watchReadiness({
+  const { check: readiness, markStopping } = watchReadiness({
     store,
     storage: place,
     networks: [networks.remote, networks.clusters],
@@ -180,11 +180,11 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   undo.push(() => chains.close())
   if (faults !== undefined) refuseOnPublicNetworks(chains)
   await anvil
-  if (works && store.postgres !== null) await ownEmbeddedChains(store, chains, log, undo)
-  const { pipeline, begin } = works
+  if (isWorker && store.postgres !== null) await ownEmbeddedChains(store, chains, log, undo)
+  const { pipeline, begin } = isWorker
     ? await openPipeline({ store, chains, storage, checkedFiles, now, log, metrics, settings }, options, undo)
     : await openNotifier(store, undo)
-  if (works) {
+  if (isWorker) {
     place.startUpkeep()
     publishing = await startPublishing(place, { store: opened, now, log, retryMs: options.publishRetryMs })
   }
@@ -196,15 +196,28 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const deps = { store, chains, storage, checkedFiles, pipeline, signedUrls, now }
   const warnings = place.problems()
   const apiVersion = options.apiVersion ?? settings.apiVersion
-  return { dataDir, apiKey, deps, apiVersion, identity, log, metrics, readiness, stopping, faults, warnings, begin }
+  return {
+    dataDir,
+    apiKey,
+    deps,
+    apiVersion,
+    identity,
+    log,
+    metrics,
+    readiness,
+    markStopping,
+    faults,
+    warnings,
+    begin,
+  }
 }
 
 /** Ensures that only one process of a cluster at a time runs the embedded chains. */
 async function ownEmbeddedChains(store: Store, chains: Chains, log: Log, undo: (() => unknown)[]): Promise<void> {
-  const { holdOnlyOne } = await import('./store/postgres/only-one.ts')
-  const owner = await holdOnlyOne(store, 'embedded chains', async (held) => {
+  const { acquireExclusiveRole } = await import('./store/postgres/only-one.ts')
+  const owner = await acquireExclusiveRole(store, 'embedded chains', async (held) => {
     log.info({ held }, held ? 'this process runs the embedded chains' : 'this process no longer runs embedded chains')
-    await chains.own(held)
+    await chains.setRunsEmbedded(held)
   })
   undo.push(async () => {
     // Close the chains before another process may run them.
@@ -221,7 +234,7 @@ function withFork(settings: ServerSettings, fork: ForkedChain | undefined): Serv
 /** Opens the data directory and the database, which is SQLite for one process, or PostgreSQL for a cluster. */
 async function openData(options: CoreOptions, dataDir: string, undo: (() => unknown)[]): Promise<Store> {
   const { settingsFile, database, role = 'all' } = options
-  const place = await databaseOf({ dataDir, settingsFile, database })
+  const place = await resolveDatabaseSettings({ dataDir, settingsFile, database })
   if (place === null && role !== 'all') {
     throw new GdnError('usage', `a process with the role ${role} requires PostgreSQL`, {
       hint: 'Set GDN_DATABASE_URL, --database-url, or database_url_file in backend.yaml.',
@@ -239,7 +252,7 @@ async function openData(options: CoreOptions, dataDir: string, undo: (() => unkn
 }
 
 /** Returns the clock for due times. All processes that use the same database share this clock. */
-async function clockOf(store: Store, undo: (() => unknown)[]): Promise<() => number> {
+async function openClock(store: Store, undo: (() => unknown)[]): Promise<() => number> {
   if (store.postgres === null) return Date.now
   const { startDatabaseClock } = await import('./store/postgres/clock.ts')
   const clock = await startDatabaseClock(store.db)
@@ -255,8 +268,8 @@ async function loadFaults({ faults }: CoreOptions): Promise<Faults | undefined> 
 }
 
 /** Returns the error to report if a start fails. Explains errors that a full disk or a lost database caused. */
-export function startErrorOf(error: unknown, dataDir: string): unknown {
-  if (!isDiskFull(error)) return databaseErrorOf(error)
+export function toStartError(error: unknown, dataDir: string): unknown {
+  if (!isDiskFull(error)) return toDatabaseError(error)
   return new GdnError('data_dir', `the disk of the data directory ${dataDir} is full`, {
     hint: 'Free disk space, or choose another directory with --data-dir.',
     cause: error,

@@ -3,7 +3,7 @@ import type { Server } from 'node:tls'
 import { messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
 import { closeAll, closeFailed } from './close-all.ts'
-import { type CoreOptions, openCore, type Role, startErrorOf } from './core.ts'
+import { type CoreOptions, openCore, type Role, toStartError } from './core.ts'
 import { removeRunning, writeBackendId, writeRunning } from './data-dir/running.ts'
 import { loadServices } from './http/api-routes.ts'
 import { type AppOptions, createApp } from './http/app.ts'
@@ -11,13 +11,13 @@ import { listen } from './http/listen.ts'
 import { readTlsPair, TLS_OPTIONS, type TlsFiles } from './http/tls.ts'
 import type { Log } from './log.ts'
 
-type ServedOptions = Pick<
+type ServerOptions = Pick<
   AppOptions,
   'host' | 'rateLimits' | 'allowedHosts' | 'trustProxy' | 'allowLocalKey' | 'connections' | 'bodyMemory'
 > &
   Pick<AppOptions, 'requestTimeoutMs' | 'heartbeatMs'>
 
-export interface BackendOptions extends CoreOptions, ServedOptions {
+export interface BackendOptions extends CoreOptions, ServerOptions {
   role?: Exclude<Role, 'worker'>
   /** The port; 0 selects any free port. */
   port: number
@@ -76,18 +76,18 @@ export async function startBackend(options: BackendOptions): Promise<StartedBack
     const { dataDir, apiKey, deps, apiVersion, identity, log, metrics, readiness, faults, warnings } = core
     const app = await createApp({ ...options, tls, deps, apiVersion, identity, log, readiness, metrics, faults })
     const { drainMs = 0 } = options
-    const isStopping = () => {
-      core.stopping()
+    const markStopping = () => {
+      core.markStopping()
       app.draining.begin()
     }
     undo.push(async () => {
-      isStopping()
+      markStopping()
       await app.draining.finish(Math.max(drainMs, MIN_FINISH_MS))
       await app.close()
     })
     const drain = async (signal?: AbortSignal) => {
       if (drainMs === 0) return
-      isStopping()
+      markStopping()
       log.info({ ms: drainMs }, 'draining requests before shutdown')
       await delay(drainMs, undefined, { signal }).catch(() => {})
     }
@@ -128,7 +128,7 @@ export async function startBackend(options: BackendOptions): Promise<StartedBack
     }
   } catch (error) {
     await closeFailed(undo)
-    throw startErrorOf(error, options.dataDir)
+    throw toStartError(error, options.dataDir)
   }
 }
 

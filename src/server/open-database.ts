@@ -4,10 +4,10 @@ import { join, resolve } from 'node:path'
 import { GdnError } from '../core/errors.ts'
 import { sleep } from '../core/time.ts'
 import { openDataDir } from './data-dir/open.ts'
-import { type DatabasePlace, databaseOf } from './settings/database.ts'
+import { type DatabasePlace, resolveDatabaseSettings } from './settings/database.ts'
 import { appliedMigrations } from './store/migrate.ts'
 import { openStore, type Store } from './store/open-store.ts'
-import { databaseErrorOf } from './store/postgres/gone.ts'
+import { toDatabaseError } from './store/postgres/gone.ts'
 
 /**
  * Maximum time in milliseconds to wait for another process that creates the database. Creation takes a fraction of a
@@ -30,7 +30,7 @@ export async function withDatabase<Result>(
   try {
     return await work(store)
   } catch (error) {
-    throw databaseErrorOf(error)
+    throw toDatabaseError(error)
   } finally {
     await store.close()
   }
@@ -38,15 +38,18 @@ export async function withDatabase<Result>(
 
 interface OpenOptions {
   /** Whether to create the database if the data directory has none, as the backend does when it first starts. */
-  make?: boolean
+  createIfMissing?: boolean
 }
 
 /** Opens a backend's database for administration. */
-export async function openDatabase(place: DatabasePlace, { make = false }: OpenOptions = {}): Promise<Store> {
-  const postgres = await databaseOf(place)
+export async function openDatabase(
+  place: DatabasePlace,
+  { createIfMissing = false }: OpenOptions = {},
+): Promise<Store> {
+  const postgres = await resolveDatabaseSettings(place)
   if (postgres !== null) {
     const { openPostgres } = await import('./store/postgres/open-postgres.ts')
-    return await openPostgres({ ...postgres, connections: 2, beside: !make })
+    return await openPostgres({ ...postgres, maxConnections: 2, requireCurrentSchema: !createIfMissing })
   }
   const { dataDir } = place
   const path = join(resolve(dataDir), 'gdn.db')
@@ -54,8 +57,8 @@ export async function openDatabase(place: DatabasePlace, { make = false }: OpenO
     () => null,
     (cause: unknown) => ({ cause }),
   )
-  if (missing === null && !make) return await openStore(path, { beside: true })
-  if (missing !== null && !make) {
+  if (missing === null && !createIfMissing) return await openStore(path, { requireCurrentSchema: true })
+  if (missing !== null && !createIfMissing) {
     throw noDatabaseError(dataDir, missing.cause)
   }
   return await openOrMake(dataDir, path)
@@ -71,7 +74,7 @@ export const noDatabaseError = (dataDir: string, cause: unknown) =>
 async function openOrMake(dataDir: string, path: string): Promise<Store> {
   for (const late = Date.now() + CREATION_TIMEOUT_MS; ; await sleep(CREATION_CHECK_MS)) {
     try {
-      if (await isMade(path)) return await openStore(path, { beside: true })
+      if (await isMade(path)) return await openStore(path, { requireCurrentSchema: true })
       const lock = await openDataDir(dataDir)
       try {
         return await openStore(path)

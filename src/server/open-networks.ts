@@ -19,7 +19,7 @@ export interface NetworksOptions {
   db: Db
   settings: Pick<ServerSettings, 'chains' | 'clusters'>
   /** Whether this process signs transactions. If not, it never reads private keys. */
-  signs: boolean
+  canSign: boolean
   /** A fork whose signers replace those of the settings. */
   fork: ForkedChain | undefined
   credentialsDirectory: string | undefined
@@ -35,7 +35,7 @@ export interface OpenNetworks {
 
 /** Opens the networks behind RPC URLs. Networks with the same provider share its request limits. */
 export async function openNetworks(options: NetworksOptions, undo: (() => unknown)[]): Promise<OpenNetworks> {
-  const { db, settings, signs, fork, credentialsDirectory, now, log, onRequest } = options
+  const { db, settings, canSign, fork, credentialsDirectory, now, log, onRequest } = options
   const byUrl = [...settings.chains.values(), ...settings.clusters.values()]
   const providers = createProviders(byUrl.flatMap(({ requestLimits }) => [...requestLimits]))
   const remote = await openRemote({
@@ -43,8 +43,8 @@ export async function openNetworks(options: NetworksOptions, undo: (() => unknow
     settings: settings.chains,
     openSigners: async ({ blockchain, operators }) => {
       if (fork?.settings.blockchain === blockchain) return fork.signers
-      const { openAddresses, openSigners } = await import('./chain/evm/open-signer.ts')
-      if (!signs) return openAddresses(operators)
+      const { openAddressOnlySigners, openSigners } = await import('./chain/evm/open-signer.ts')
+      if (!canSign) return openAddressOnlySigners(operators)
       return await openSigners(operators, credentialsDirectory)
     },
     now,
@@ -57,7 +57,7 @@ export async function openNetworks(options: NetworksOptions, undo: (() => unknow
     db,
     settings: settings.clusters,
     openSigner: async ({ signer }) => {
-      if (!signs) return null
+      if (!canSign) return null
       const { openSolanaSigner } = await import('./chain/solana/open-signer.ts')
       return await openSolanaSigner(signer, credentialsDirectory)
     },
@@ -70,7 +70,7 @@ export async function openNetworks(options: NetworksOptions, undo: (() => unknow
 }
 
 /** Returns the blockchains with an RPC URL, and whether a problem prevents the use of each. */
-export async function blockedNetworks({
+export async function readNetworkStates({
   remote,
   clusters,
 }: OpenNetworks): Promise<{ blockchain: Blockchain; isHindered: boolean }[]> {

@@ -112,10 +112,10 @@ export async function openPipeline(
   const { begin } = ownPipeline
   if (store.postgres === null) return { pipeline: ownPipeline, begin }
   const { openBus } = await import('./store/postgres/bus.ts')
-  const { onNotification, notifyOthers } = await import('./pipeline/notify-others.ts')
-  const bus = openBus({ store, ...onNotification(ownPipeline) })
+  const { createNotificationHandler, createNotifyingPipeline } = await import('./pipeline/notify-others.ts')
+  const bus = openBus({ store, ...createNotificationHandler(ownPipeline) })
   undo.push(() => bus.close())
-  return { pipeline: notifyOthers(bus, ownPipeline), begin }
+  return { pipeline: createNotifyingPipeline(bus, ownPipeline), begin }
 }
 
 /** Returns the source of IPFS files that aren't in the backend's storage; null if there is none. */
@@ -129,7 +129,7 @@ async function openIpfs(
   // The storage already reads the blocks that the IPFS node has. gdn doesn't make the node search for other blocks.
   if (storage.kind !== 'ipfs') return null
   const fetchFile = async (fileUrl: string) => {
-    throw new FetchFailure(`the IPFS node did not find ${fileUrl}`, { lasting: false })
+    throw new FetchFailure(`the IPFS node did not find ${fileUrl}`, { isLasting: false })
   }
   return { fetchFile, close: async () => {} }
 }
@@ -153,15 +153,15 @@ function createLazyPoster(options: PosterOptions): Poster {
 /** Opens a pipeline that notifies other processes of accepted requests and doesn't process them itself. */
 export async function openNotifier(store: Store, undo: (() => unknown)[]): Promise<OpenedPipeline> {
   const { openBus } = await import('./store/postgres/bus.ts')
-  const { notifyOthers } = await import('./pipeline/notify-others.ts')
+  const { createNotifyingPipeline } = await import('./pipeline/notify-others.ts')
   const bus = openBus({ store })
   undo.push(() => bus.close())
-  return { pipeline: notifyOthers(bus), begin() {} }
+  return { pipeline: createNotifyingPipeline(bus), begin() {} }
 }
 
 /** Starts publishing stored metadata, if the storage is configured to publish it. */
-export async function startPublishing({ publishing }: OpenedStorage, surroundings: PublishContext) {
+export async function startPublishing({ publishing }: OpenedStorage, context: PublishContext) {
   if (publishing === null) return undefined
   const step = await import('./pipeline/publish-step.ts')
-  return step.startPublishLoops(surroundings, publishing)
+  return step.startPublishLoops(context, publishing)
 }

@@ -40,10 +40,10 @@ export interface ReadinessInputs {
   dataDir: string
 }
 
-export interface ReadinessOfProcess {
-  ask: Readiness
+export interface ProcessReadiness {
+  check: Readiness
   /** Marks the process as not ready, because it will stop soon and load balancers should use other processes. */
-  stopping(): void
+  markStopping(): void
 }
 
 /**
@@ -51,38 +51,38 @@ export interface ReadinessOfProcess {
  * unreachable one is only a warning, because removing the process from service would also stop work on the others. A
  * signer without funds is also a warning, because reads still work and no other process has the funds.
  */
-export function watchReadiness({ store, storage, networks, dataDir }: ReadinessInputs): ReadinessOfProcess {
+export function watchReadiness({ store, storage, networks, dataDir }: ReadinessInputs): ProcessReadiness {
   let isStopping = false
   const allUnreachable = async () => (await Promise.all(networks.map((group) => group.unreachable()))).flat()
   const all = networks.flatMap(({ blockchains }) => blockchains)
   // Concurrent requests share one check. Any client may send requests, each check runs queries, and queries queue up
   // while the database is unreachable.
-  const look = shareInFlight(async (): Promise<Condition> => {
+  const check = shareInFlight(async (): Promise<Condition> => {
     const [database, disk, unreachable] = await Promise.all([
-      conditionOf(store),
-      diskProblems(dataDir),
+      checkDatabase(store),
+      findDiskProblems(dataDir),
       allUnreachable(),
     ])
     const reasons = unreachable.map(({ blockchain, reason }) => `${blockchain}: ${reason}`)
-    const noneLeft = all.length > 0 && unreachable.filter(({ isSilent }) => isSilent).length === all.length
+    const areAllUnreachable = all.length > 0 && unreachable.filter(({ isSilent }) => isSilent).length === all.length
     return {
-      problems: [...database.problems, ...disk, ...storage.problems(), ...(noneLeft ? reasons : [])],
-      warnings: [...database.warnings, ...(noneLeft ? [] : reasons)],
+      problems: [...database.problems, ...disk, ...storage.problems(), ...(areAllUnreachable ? reasons : [])],
+      warnings: [...database.warnings, ...(areAllUnreachable ? [] : reasons)],
     }
   })
   return {
-    stopping() {
+    markStopping() {
       isStopping = true
     },
 
-    async ask() {
-      return isStopping ? { problems: ['this process is stopping'], warnings: [] } : await look()
+    async check() {
+      return isStopping ? { problems: ['this process is stopping'], warnings: [] } : await check()
     },
   }
 }
 
-async function conditionOf({ db }: Store): Promise<Condition> {
-  const look = async (): Promise<Condition> => {
+async function checkDatabase({ db }: Store): Promise<Condition> {
+  const readCondition = async (): Promise<Condition> => {
     const applied = await appliedMigrations(db)
     const pending = pendingMigrations(applied)
     const newer = unknownMigrations(applied)
@@ -94,14 +94,14 @@ async function conditionOf({ db }: Store): Promise<Condition> {
       warnings: [
         // Only warn, because in a rolling update, the first process of the new version migrates the database.
         ...(newer.length === 0 ? [] : [`the database was migrated by a newer version of gdn (${newer.join(', ')})`]),
-        ...(pending.length === 0 ? await heldCollections(db) : []),
+        ...(pending.length === 0 ? await describeHeldCollections(db) : []),
       ],
     }
   }
   try {
     const late = delay(RESPONSE_WITHIN_MS, null, { ref: false })
-    const looked = await Promise.race([look(), late])
-    if (looked !== null) return looked
+    const condition = await Promise.race([readCondition(), late])
+    if (condition !== null) return condition
     throw new Error('it does not respond')
   } catch (error) {
     return { problems: [`the database can't be read: ${messageOf(error)}`], warnings: [] }
@@ -109,7 +109,7 @@ async function conditionOf({ db }: Store): Promise<Condition> {
 }
 
 /** Returns a warning for each collection whose mints are blocked until an operator releases it. */
-async function heldCollections(db: Store['db']): Promise<string[]> {
+async function describeHeldCollections(db: Store['db']): Promise<string[]> {
   const tokens = new Map<string, number>()
   for (const { blockchain, contract_address, state, token_count } of await listUnknownMints(db)) {
     if (state !== 'unexplained') continue
@@ -127,7 +127,7 @@ async function isWritable(db: Store['db']): Promise<boolean> {
   return rows[0]?.only !== 'on'
 }
 
-async function diskProblems(dataDir: string): Promise<string[]> {
+async function findDiskProblems(dataDir: string): Promise<string[]> {
   try {
     await access(dataDir, constants.W_OK)
     const { bavail, bsize } = await statfs(dataDir)

@@ -4,7 +4,7 @@ import { shorten } from '../core/shorten.ts'
 import { terminalText } from '../core/terminal-text.ts'
 
 const MAX_SUBJECTS = 100
-const MAX_LENGTH = 1000
+const MAX_LINE_LENGTH = 1000
 /** Time in milliseconds after which a line is printed again for an unchanged state. */
 const REPEAT_AFTER_MS = 10 * 60_000
 
@@ -22,7 +22,7 @@ interface LogFacts {
   why?: unknown
 }
 
-const textIn = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
+const stringOrNull = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 
 /**
  * Creates a log for users. The log prints one line for each warning and error, without secrets or terminal escape
@@ -38,15 +38,15 @@ export function createWarningsLog(print: (line: string) => void, now: () => numb
   }
   const warn = (facts: LogFacts, message: string): void => {
     if (EXPECTED_WARNINGS.has(message)) return
-    const blockchain = textIn(facts.blockchain)
-    const reason = textIn(facts.reason) ?? textIn(facts.error) ?? textIn(facts.why)
-    const subject = blockchain ?? textIn(facts.step) ?? message
+    const blockchain = stringOrNull(facts.blockchain)
+    const reason = stringOrNull(facts.reason) ?? stringOrNull(facts.error) ?? stringOrNull(facts.why)
+    const subject = blockchain ?? stringOrNull(facts.step) ?? message
     const state = maskAmounts(reason ?? message)
     if (isKnown(subject, state, reason !== null)) return
     if (states.size >= MAX_SUBJECTS) states.clear()
     states.set(subject, { state, at: now() })
     const line = [blockchain, message, reason].filter((part) => part !== null).join(': ')
-    print(shorten(terminalText(redactText(line)), MAX_LENGTH))
+    print(shorten(terminalText(redactText(line)), MAX_LINE_LENGTH))
   }
   return { debug: ignoreMessage, info: ignoreMessage, warn, error: warn }
 }

@@ -1,5 +1,5 @@
 import { closeAll, closeFailed } from './close-all.ts'
-import { type CoreOptions, openCore, startErrorOf } from './core.ts'
+import { type CoreOptions, openCore, toStartError } from './core.ts'
 import { startHealthServer } from './http/health-server.ts'
 
 export interface WorkerOptions extends Omit<CoreOptions, 'role'> {
@@ -35,12 +35,12 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       undo.unshift(() => health.close())
       url = health.url
     }
-    undo.push(core.stopping)
+    undo.push(core.markStopping)
     core.begin()
     log.info({ url }, 'ready')
     return { url, database: deps.store.postgres?.name ?? '', warnings, close: () => closeAll(undo) }
   } catch (error) {
     await closeFailed(undo)
-    throw startErrorOf(error, options.dataDir)
+    throw toStartError(error, options.dataDir)
   }
 }

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { ensurePrivateFile } from '../core/private-file.ts'
 import { openSqlite, type RawDatabase, type RawStatement } from './driver.ts'
-import { isDamaged } from './sqlite-error.ts'
+import { isDamagedError } from './sqlite-error.ts'
 
 export interface ScratchOptions {
   schema: string
@@ -10,11 +10,11 @@ export interface ScratchOptions {
   /** The schema version. A file with another version is emptied. */
   version: number
   /** The error message if another process has locked the file. */
-  busy: string
+  busyMessage: string
   /**
    * Whether a separate file beside the database is the lock. Otherwise, the database itself is locked while it is open.
    */
-  lockFile: boolean
+  hasLockFile: boolean
 }
 
 /**
@@ -32,7 +32,7 @@ export class ScratchDatabase {
   constructor(path: string, options: ScratchOptions) {
     this.#path = path
     this.#options = options
-    this.#lock = options.lockFile ? lockFor(path, options.busy) : null
+    this.#lock = options.hasLockFile ? acquireLock(path, options.busyMessage) : null
     try {
       this.#database = openOrReplace(path, options)
       const [row] = this.all<{ user_version: number }>('PRAGMA user_version')
@@ -40,7 +40,7 @@ export class ScratchDatabase {
       this.#create()
     } catch (error) {
       this.#unlock()
-      throw isBusy(error) ? busyError(path, options.busy) : error
+      throw isBusyError(error) ? busyError(path, options.busyMessage) : error
     }
   }
 
@@ -113,18 +113,18 @@ function openOrReplace(path: string, options: ScratchOptions): RawDatabase {
     return open(path, options)
   } catch (error) {
     // Keep the file after other errors, such as a full disk, because its results are still valid.
-    if (!isDamaged(error)) throw error
+    if (!isDamagedError(error)) throw error
     removeFiles(path)
     return open(path, options)
   }
 }
 
-function open(path: string, { lockFile }: ScratchOptions): RawDatabase {
+function open(path: string, { hasLockFile }: ScratchOptions): RawDatabase {
   ensurePrivateFile(path)
   const database = openSqlite(path)
   try {
     database.exec(
-      `${lockFile ? '' : 'PRAGMA locking_mode = EXCLUSIVE; '}PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -4000; PRAGMA temp_store = FILE`,
+      `${hasLockFile ? '' : 'PRAGMA locking_mode = EXCLUSIVE; '}PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -4000; PRAGMA temp_store = FILE`,
     )
     return database
   } catch (error) {
@@ -151,7 +151,7 @@ function removeFiles(path: string): void {
  *
  * @throws GdnError `run_busy` if another process has the lock
  */
-export function lockFor(path: string, busy: string): RawDatabase {
+export function acquireLock(path: string, busy: string): RawDatabase {
   ensurePrivateFile(`${path}.lock`)
   const lock = openSqlite(`${path}.lock`)
   try {
@@ -159,11 +159,12 @@ export function lockFor(path: string, busy: string): RawDatabase {
     return lock
   } catch (error) {
     lock.close()
-    throw isBusy(error) ? busyError(path, busy) : error
+    throw isBusyError(error) ? busyError(path, busy) : error
   }
 }
 
-const isBusy = (error: unknown): boolean => !(error instanceof GdnError) && /\b(locked|busy)\b/i.test(messageOf(error))
+const isBusyError = (error: unknown): boolean =>
+  !(error instanceof GdnError) && /\b(locked|busy)\b/i.test(messageOf(error))
 
 const busyError = (file: string, message: string) =>
   new GdnError('run_busy', message, {

@@ -3,7 +3,7 @@ import { GdnError } from '../core/errors.ts'
 import { bootClock, sleep as systemSleep } from '../core/time.ts'
 import { openSqlite, type RawDatabase, type RawStatement } from './driver.ts'
 import { lockHolders } from './lock-owners.ts'
-import { isBusy } from './sqlite-error.ts'
+import { isBusyError } from './sqlite-error.ts'
 
 /** Runs statements in one transaction. Parameters are text, numbers, bytes or null. */
 export interface Sql {
@@ -30,7 +30,7 @@ export interface SharedDatabaseOptions {
   /** Called when a write transaction fails, before it is rolled back. */
   onRollback?(): void
   /** Returns the name of the process that holds the lock. Called if the operating system doesn't report the process. */
-  holder?(): string | null
+  findLockHolder?(): string | null
   /** Replaced in tests. */
   open?: ((path: string) => RawDatabase) | undefined
   sleep?(ms: number, signal?: AbortSignal): Promise<void>
@@ -83,7 +83,7 @@ export class SharedDatabase {
    *   SQLite
    */
   async write<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
-    return await this.#patiently(() => {
+    return await this.#retryWhileBusy(() => {
       // Use EXCLUSIVE. With IMMEDIATE, the commit would have to wait for readers, and nothing may wait inside a
       // transaction.
       this.#raw.exec('BEGIN EXCLUSIVE')
@@ -111,7 +111,7 @@ export class SharedDatabase {
    * @throws as `write`
    */
   async read<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
-    return await this.#patiently(() => {
+    return await this.#retryWhileBusy(() => {
       this.#raw.exec('BEGIN')
       try {
         return work(this.#sql)
@@ -122,8 +122,8 @@ export class SharedDatabase {
   }
 
   /** Runs statements on temporary tables in one transaction, which locks no file. */
-  async scratch<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
-    return await this.#patiently(() => {
+  async writeTemporary<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
+    return await this.#retryWhileBusy(() => {
       this.#raw.exec('BEGIN')
       try {
         const result = work(this.#sql)
@@ -138,7 +138,7 @@ export class SharedDatabase {
 
   /** Runs statements outside of a transaction, such as a PRAGMA. */
   async run<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
-    return await this.#patiently(() => work(this.#sql), signal)
+    return await this.#retryWhileBusy(() => work(this.#sql), signal)
   }
 
   close(): void {
@@ -146,7 +146,7 @@ export class SharedDatabase {
     this.#raw.close()
   }
 
-  async #patiently<Result>(task: () => Result, signal: AbortSignal | undefined): Promise<Result> {
+  async #retryWhileBusy<Result>(task: () => Result, signal: AbortSignal | undefined): Promise<Result> {
     const { sleep = systemSleep, now = bootClock, path } = this.#options
     const start = now()
     let changedAt = start
@@ -157,11 +157,11 @@ export class SharedDatabase {
         this.#setUp()
         return task()
       } catch (error) {
-        if (!isBusy(error)) throw error
+        if (!isBusyError(error)) throw error
         const next = changeMark(path)
         if (next !== mark) changedAt = now()
         mark = next
-        if (now() - changedAt > STUCK_MS || now() - start > MAX_CONTENTION_MS) throw this.#stuck(error)
+        if (now() - changedAt > STUCK_MS || now() - start > MAX_CONTENTION_MS) throw this.#busyError(error)
       }
       await sleep(pause * (0.5 + Math.random()), signal)
     }
@@ -192,10 +192,10 @@ export class SharedDatabase {
     }
   }
 
-  #stuck(cause: unknown): GdnError {
-    const { path, holder } = this.#options
+  #busyError(cause: unknown): GdnError {
+    const { path, findLockHolder } = this.#options
     const pids = lockHolders(path)
-    const named = pids.length > 0 ? `pid ${pids.join(', ')}` : (holder?.() ?? null)
+    const named = pids.length > 0 ? `pid ${pids.join(', ')}` : (findLockHolder?.() ?? null)
     const who = named === null ? 'another process' : `another process (${named})`
     return new GdnError('run_busy', `${path}: ${who} holds its lock and makes no progress`, {
       hint:

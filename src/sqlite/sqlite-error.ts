@@ -1,15 +1,24 @@
 import { messageOf } from '../core/errors.ts'
 
 /** Primary result codes of SQLite (sqlite.org/rescode.html). */
-const CODE = { busy: 5, locked: 6, readOnly: 8, io: 10, corrupt: 11, full: 13, cantOpen: 14, notADatabase: 26 } as const
+const RESULT_CODES = {
+  busy: 5,
+  locked: 6,
+  readOnly: 8,
+  io: 10,
+  corrupt: 11,
+  full: 13,
+  cantOpen: 14,
+  notADatabase: 26,
+} as const
 
 const REASONS: ReadonlyMap<number, string> = new Map([
-  [CODE.readOnly, 'it cannot be written to'],
-  [CODE.io, 'the disk has an I/O error'],
-  [CODE.corrupt, 'it is damaged'],
-  [CODE.full, 'no space left on the disk'],
-  [CODE.cantOpen, 'it cannot be opened or created'],
-  [CODE.notADatabase, 'it is not a database'],
+  [RESULT_CODES.readOnly, 'it cannot be written to'],
+  [RESULT_CODES.io, 'the disk has an I/O error'],
+  [RESULT_CODES.corrupt, 'it is damaged'],
+  [RESULT_CODES.full, 'no space left on the disk'],
+  [RESULT_CODES.cantOpen, 'it cannot be opened or created'],
+  [RESULT_CODES.notADatabase, 'it is not a database'],
 ])
 
 /** Returns the primary result code of an error that either SQLite binding threw; null for other errors. */
@@ -25,15 +34,15 @@ function resultCode(error: unknown): number | null {
 }
 
 /** Returns whether another process holds a lock that a statement needs. */
-export function isBusy(error: unknown): boolean {
+export function isBusyError(error: unknown): boolean {
   const code = resultCode(error)
-  return code === CODE.busy || code === CODE.locked
+  return code === RESULT_CODES.busy || code === RESULT_CODES.locked
 }
 
 /** Returns whether the file is not a valid database. */
-export function isDamaged(error: unknown): boolean {
+export function isDamagedError(error: unknown): boolean {
   const code = resultCode(error)
-  return code === CODE.corrupt || code === CODE.notADatabase
+  return code === RESULT_CODES.corrupt || code === RESULT_CODES.notADatabase
 }
 
 /** Returns a short reason why SQLite can't use a file; null for an error that doesn't concern the file. */

@@ -20,7 +20,7 @@ export const savedAddress = (sql: Sql, name: string): string | null =>
  * Saves an address under a name and returns null. If the name is already in use, saves nothing and returns the address
  * saved under it.
  */
-export function enterAddress(sql: Sql, { name, address, created_at }: SavedAddress): string | null {
+export function addAddress(sql: Sql, { name, address, created_at }: SavedAddress): string | null {
   const saved = savedAddress(sql, name)
   if (saved === null) sql.run('INSERT INTO addresses VALUES (?, ?, ?)', name, address, created_at)
   return saved

@@ -1,7 +1,7 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 
-const PAGE = 500
+const PAGE_SIZE = 500
 
 const OF_RUN = 'SELECT 1 FROM operations o WHERE o.id = operation_id AND o.run_id = ?'
 
@@ -25,13 +25,13 @@ export function changeBodies(
       const page: { at: string | number; body: Uint8Array }[] = sql.all(
         `SELECT ${key} AS at, body FROM ${table} WHERE ${condition} AND ${key} > ? AND instr(body, ?) > 0
           ORDER BY ${key} LIMIT ?`,
-        ...[owner, after, Buffer.from(part), PAGE],
+        ...[owner, after, Buffer.from(part), PAGE_SIZE],
       )
       for (const { at, body } of page) {
         sql.run(`UPDATE ${table} SET body = ? WHERE ${condition} AND ${key} = ?`, change(body), owner, at)
       }
       const last = page.at(-1)
-      if (last === undefined || page.length < PAGE) break
+      if (last === undefined || page.length < PAGE_SIZE) break
       after = last.at
     }
   }

@@ -2,25 +2,25 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import { type Drop, isUnrevealed } from './drops.ts'
 import { hasPinnedNames } from './pinned-names.ts'
-import { BY_IDENTITY, type RowsIn, tableOf } from './rows.ts'
+import { BY_IDENTITY, type RowLocation, toTableSql } from './rows.ts'
 import { createTables } from './temporary-tables.ts'
 
 /** Matches operations that claim a row for a run. The row was minted, may have been minted, or is about to be sent. */
 const CLAIMING_OPERATIONS = `o.released_at IS NULL AND (o.state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')
   OR o.retried_by IS NOT NULL)`
 
-const PAGE = 1_000
+const PAGE_SIZE = 1_000
 
 /**
  * Stores the rows at these positions in `temp.checked` as the rows that a run would send. Returns whether any of these
  * rows has an ENS name.
  */
-export function enterChecked(sql: Sql, rows: RowsIn, positions: readonly number[]): boolean {
+export function fillCheckedRows(sql: Sql, rows: RowLocation, positions: readonly number[]): boolean {
   createTables(sql, 'checked')
   sql.run(
     `INSERT INTO temp.checked SELECT r.key, r.line, coalesce(r.portable, r.content), r.files,
         CASE WHEN r.files > 0 THEN r.body END, r.plain
-      FROM json_each(?) p CROSS JOIN ${tableOf(rows)} r ON r.position = p.value`,
+      FROM json_each(?) p CROSS JOIN ${toTableSql(rows)} r ON r.position = p.value`,
     JSON.stringify(positions),
   )
   return sql.get('SELECT 1 FROM temp.checked WHERE plain IS NOT NULL LIMIT 1') !== undefined
@@ -51,13 +51,13 @@ export function* storedRowTexts(sql: Sql, drop: Drop): Generator<StoredRowText> 
         FROM operations o ${BY_IDENTITY} LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
         WHERE o.run_id = ? AND (o.identity, o.id) > (?, ?) AND ${CLAIMING_OPERATIONS} AND coalesce(n.body, o.body) IS NOT NULL
         ORDER BY o.identity, o.id LIMIT ?`,
-      ...[drop.scope.length + 1, drop.id, last?.identity ?? '', last?.id ?? '', PAGE],
+      ...[drop.scope.length + 1, drop.id, last?.identity ?? '', last?.id ?? '', PAGE_SIZE],
     )
     for (const { sent, applied, plain, ...row } of page) {
       if (sent !== null) yield { ...row, plain, body: sent }
       if (applied !== null) yield { ...row, plain: null, body: applied }
     }
-    last = page.length < PAGE ? undefined : page.at(-1)
+    last = page.length < PAGE_SIZE ? undefined : page.at(-1)
   } while (last !== undefined)
 }
 
@@ -90,7 +90,7 @@ export interface SharedRow {
 }
 
 /**
- * Returns the rows stored by `enterChecked` that another run has in its manifest, or has sent or applied. The order is:
+ * Returns the rows stored by `fillCheckedRows` that another run has in its manifest, or has sent or applied. The order is:
  * rows with the same key, rows with the same content and a different key, rows that differ only in an ENS name and its
  * address.
  *
@@ -135,13 +135,13 @@ export function sharedRows(
         AND NOT (c.key LIKE 'row:%' AND x.key LIKE 'row:%' AND c.body IS NULL AND substr(c.key, 1, 24) = substr(x.key, 1, 24))`,
     which.lists === 1 ? 1 : 0,
   )
-  const named = which.hasNames || hasPinnedNames(sql, id) ? rowsOfOtherNames(sql, columns, which.lists) : []
+  const named = which.hasNames || hasPinnedNames(sql, id) ? findRowsWithOtherNames(sql, columns, which.lists) : []
   sql.script('DROP INDEX temp.checked_by_portable')
   return [...shared, ...equals, ...named]
 }
 
 /** Returns the rows that differ only in an ENS name and its address, or in two names of the same address. */
-function rowsOfOtherNames(sql: Sql, columns: string, lists: number): SharedRow[] {
+function findRowsWithOtherNames(sql: Sql, columns: string, lists: number): SharedRow[] {
   const copy = (key: string) => `substr(${key}, length(rtrim(${key}, '0123456789')) + 1)`
   sql.script('CREATE INDEX temp.checked_by_plain ON checked (plain) WHERE plain IS NOT NULL')
   const rows = sql.all<SharedRow>(
@@ -159,7 +159,7 @@ function rowsOfOtherNames(sql: Sql, columns: string, lists: number): SharedRow[]
 }
 
 /**
- * Returns the rows stored by `enterChecked` that have an ID, and whose content has a different ID in the other run. The
+ * Returns the rows stored by `fillCheckedRows` that have an ID, and whose content has a different ID in the other run. The
  * other run is the one that the last call of `sharedRows` compared.
  */
 export function rowsWithOtherIds(sql: Sql): { key: string; line: number }[] {
@@ -183,7 +183,7 @@ export interface RepeatedRow {
 }
 
 /**
- * Returns the rows stored by `enterChecked` with the content of an NFT of the run, as it was sent or last applied, if
+ * Returns the rows stored by `fillCheckedRows` with the content of an NFT of the run, as it was sent or last applied, if
  * the NFT's own row in the manifest was removed or has other content. Rows that are identical to another row of the
  * manifest aren't included. For example, row 2 was minted with the content B, and now row 2 is X and row 3 is B.
  *
@@ -194,7 +194,7 @@ export interface RepeatedRow {
 export function repeatedRows(
   sql: Sql,
   drop: Drop,
-  rows: RowsIn,
+  rows: RowLocation,
   which: {
     kept: Iterable<StoredRowText & { portable: string }>
     paired: ReadonlySet<string>
@@ -216,7 +216,7 @@ export function repeatedRows(
   }
   sql.run(
     `DELETE FROM temp.minted_contents WHERE operation IN (SELECT m.operation FROM temp.minted_contents m
-      JOIN ${tableOf(rows)} r ON r.key = m.key WHERE ? OR coalesce(r.portable, r.content) = m.portable)`,
+      JOIN ${toTableSql(rows)} r ON r.key = m.key WHERE ? OR coalesce(r.portable, r.content) = m.portable)`,
     which.updatesEdited ? 1 : 0,
   )
   const columns = `c.key, c.line, c.body, m.key AS mintedKey,
@@ -252,11 +252,11 @@ interface NumberedRow {
 export function numberedRows(
   sql: Sql,
   { id, scope, setId }: Drop,
-  rows: RowsIn,
+  rows: RowLocation,
   { after, limit }: { after: number; limit: number },
 ): NumberedRow[] {
   return sql.all(
-    `SELECT r.position, r.key, r.body, x.body AS otherBody FROM ${tableOf(rows)} r
+    `SELECT r.position, r.key, r.body, x.body AS otherBody FROM ${toTableSql(rows)} r
         CROSS JOIN operations o ${BY_IDENTITY} ON o.identity = ? || r.key AND ${MINTED_OPERATIONS}
         JOIN rows x ON x.set_id = ? AND x.key = r.key
       WHERE r.position > ? AND r.key GLOB 'id:[0-9]*' AND r.key NOT GLOB 'id:*[^0-9]*' ORDER BY r.position LIMIT ?`,
@@ -275,7 +275,7 @@ const HAS_NFT = `SELECT 1 FROM nfts n JOIN operations o ON o.id = n.operation_id
  * Returns the draft rows that a plan updates or transfers, but whose NFTs another run minted from the same row or under
  * another key.
  */
-export function rowsOfOther(sql: Sql, drop: Drop, other: Drop): { key: string; line: number }[] {
+export function findRowsOfOtherDrop(sql: Sql, drop: Drop, other: Drop): { key: string; line: number }[] {
   return sql.all(
     `SELECT DISTINCT r.key, r.line FROM temp.changes c CROSS JOIN temp.draft r ON r.position = c.position
       WHERE c.change ->> 'action' IN ('update', 'transfer') AND (EXISTS (SELECT 1 FROM operations o

@@ -1,31 +1,31 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
-import { counterOf } from './seal.ts'
+import { readCounter } from './seal.ts'
 
 /** Returns the ID of a server in the state. Adds the server if it is new. */
-export function serverId(sql: Sql, origin: string): number {
+export function findOrAddServer(sql: Sql, origin: string): number {
   sql.run('INSERT INTO servers (origin) VALUES (?) ON CONFLICT DO NOTHING', origin)
-  return insertedId(sql.get('SELECT id FROM servers WHERE origin = ?', origin))
+  return requireInsertedId(sql.get('SELECT id FROM servers WHERE origin = ?', origin))
 }
 
 /**
  * Returns the ID of a collection in the state; null if its blockchain or address is null. Adds the collection if it is
  * new.
  */
-export function collectionId(
+export function findOrAddCollection(
   sql: Sql,
   server: number,
   { blockchain, contract }: { blockchain: Blockchain | null; contract: string | null },
 ): number | null {
   if (blockchain === null || contract === null) return null
-  const address = addressKeyOf(contract)
+  const address = toAddressKey(contract)
   sql.run(
     'INSERT INTO collections (server_id, blockchain, address, checked_epoch) VALUES (?, ?, ?, 0) ON CONFLICT DO NOTHING',
     server,
     blockchain,
     address,
   )
-  return insertedId(
+  return requireInsertedId(
     sql.get(
       'SELECT id FROM collections WHERE server_id = ? AND blockchain = ? AND address = ?',
       server,
@@ -36,7 +36,7 @@ export function collectionId(
 }
 
 /** Returns all IDs of a collection in the state. A collection has several IDs if its backend has several URLs. */
-export function collectionNumbersOf(
+export function listCollectionIds(
   sql: Sql,
   {
     origin,
@@ -51,7 +51,7 @@ export function collectionNumbersOf(
         WHERE c.blockchain = ? AND c.address = ? AND (s.origin = ?
           OR EXISTS (SELECT 1 FROM drops d WHERE d.collection_id = c.id AND d.backend_id = ?))`,
       blockchain,
-      addressKeyOf(contract),
+      toAddressKey(contract),
       origin,
       backendId,
     )
@@ -71,8 +71,12 @@ export interface BackendOfCollection {
  *
  * @param prefix the part of a backend's origin before the backend's ID
  */
-export function backendsOfCollection(sql: Pick<Sql, 'all'>, prefix: string, address: string): BackendOfCollection[] {
-  const key = addressKeyOf(address)
+export function listBackendsOfCollection(
+  sql: Pick<Sql, 'all'>,
+  prefix: string,
+  address: string,
+): BackendOfCollection[] {
+  const key = toAddressKey(address)
   return sql.all(
     `SELECT s.origin, substr(s.origin, ?) AS id, coalesce(s.url, (SELECT d.backend_url FROM drops d
         JOIN collections c ON c.id = d.collection_id WHERE c.server_id = s.id AND c.address = ? LIMIT 1)) AS url
@@ -90,10 +94,10 @@ export function backendsOfCollection(sql: Pick<Sql, 'all'>, prefix: string, addr
   )
 }
 
-export const addressKeyOf = (address: string): string => (/^0x/i.test(address) ? address.toLowerCase() : address)
+export const toAddressKey = (address: string): string => (/^0x/i.test(address) ? address.toLowerCase() : address)
 
 /** Returns the ID of a row that was just written. */
-export const insertedId = (row: { id?: number } | undefined): number => {
+export const requireInsertedId = (row: { id?: number } | undefined): number => {
   if (row?.id === undefined) throw new Error('a row that was just written is missing')
   return row.id
 }
@@ -133,8 +137,8 @@ export function listUncompared(sql: Sql, collection: number, ids: Iterable<strin
 }
 
 /** Stores the content hashes of NFTs. */
-export function enterContents(sql: Sql, collection: number, contents: readonly (readonly [string, string])[]): void {
-  const { counter } = counterOf(sql)
+export function storeContents(sql: Sql, collection: number, contents: readonly (readonly [string, string])[]): void {
+  const { counter } = readCounter(sql)
   for (const [id, content] of contents) {
     sql.run(
       'INSERT INTO known_nfts VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET content = excluded.content',
@@ -147,7 +151,7 @@ export function enterContents(sql: Sql, collection: number, contents: readonly (
 }
 
 /** Returns the NFTs that have one of these content hashes and belong to no operation. */
-export function lookAlikes(sql: Sql, collection: number, contents: readonly string[]): string[] {
+export function findNftsWithContents(sql: Sql, collection: number, contents: readonly string[]): string[] {
   return sql
     .all<{ id: string }>(
       `SELECT nft_gdn_id AS id FROM known_nfts WHERE collection_id = ? AND content IN (SELECT value FROM json_each(?))

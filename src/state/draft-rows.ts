@@ -15,7 +15,7 @@ export interface RowOperation {
 }
 
 /** Returns the operations of the draft's rows between two positions (inclusive). */
-export function sentBetween(
+export function readSentOperations(
   sql: Sql,
   { id, scope }: Drop,
   first: number,
@@ -32,7 +32,7 @@ export function sentBetween(
 }
 
 /** Returns the ID of an NFT's row in a run; null if the run has no row for the NFT, or the row has no ID. */
-export function idOfNft(sql: Sql, { id, scope }: Pick<Drop, 'id' | 'scope'>, nftGdnId: string): string | null {
+export function findRowId(sql: Sql, { id, scope }: Pick<Drop, 'id' | 'scope'>, nftGdnId: string): string | null {
   const row = sql.get<{ id: string }>(
     `SELECT substr(o.identity, ?) AS id FROM nfts n JOIN operations o ON o.id = n.operation_id
       WHERE n.nft_gdn_id = ? AND o.run_id = ? AND o.released_at IS NULL AND substr(o.identity, ?, 3) = 'id:'`,
@@ -82,7 +82,7 @@ export function removedRows(
  * Returns the given NFTs that belong to no row and that no run on this machine has minted. Includes NFTs that this run
  * found on the server, because their requests have no reference IDs. Must be called after all rows have been compared.
  */
-export function unnamedNfts(sql: Sql, { id }: Pick<Drop, 'id'>, nfts: Iterable<string>): string[] {
+export function listNftsWithoutRow(sql: Sql, { id }: Pick<Drop, 'id'>, nfts: Iterable<string>): string[] {
   const rows = sql.all<{ nft: string }>(
     `SELECT value AS nft FROM json_each(?) WHERE value NOT IN (SELECT nft FROM temp.named)
       AND NOT EXISTS (SELECT 1 FROM nfts n JOIN operations o ON o.id = n.operation_id
@@ -98,7 +98,7 @@ export function unnamedNfts(sql: Sql, { id }: Pick<Drop, 'id'>, nfts: Iterable<s
  * Returns the names of the rows without an ID that have one of these content hashes. A reference ID is derived from the
  * name.
  */
-export function namesOfContents(sql: Sql, contents: readonly string[]): string[] {
+export function listReferencesOfContents(sql: Sql, contents: readonly string[]): string[] {
   return sql
     .all<{ name: string }>(
       `SELECT name FROM (SELECT coalesce(reference, key) AS name FROM temp.draft WHERE key LIKE 'row:%')
@@ -109,7 +109,7 @@ export function namesOfContents(sql: Sql, contents: readonly string[]): string[]
 }
 
 /** Returns the operations with these IDs, each with the reference ID in its request; null if the request has none. */
-export function mintReferences(
+export function readMintReferences(
   sql: Sql,
   ids: Iterable<string>,
 ): { id: string; operation: MintOperation; reference: string | null }[] {

@@ -1,7 +1,7 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import { type LockHolder, parseHolder } from '../core/lock-holder.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
-import { collectionId, serverId } from './collections.ts'
+import { findOrAddCollection, findOrAddServer } from './collections.ts'
 import { recordNftsOfRemovedRun } from './known-nfts.ts'
 
 /** A drop: one run of a manifest in one collection. */
@@ -83,11 +83,11 @@ export interface StoredList {
 }
 
 /** Returns the list that a run stored; null if the run has no list. */
-export const storedListOf = ({ reading }: { reading: Readonly<Record<string, unknown>> }): StoredList | null =>
+export const readStoredList = ({ reading }: { reading: Readonly<Record<string, unknown>> }): StoredList | null =>
   (reading.list as StoredList | undefined) ?? null
 
 /** Returns whether a drop mints a single row to each receiver of a list. */
-export const isOfList = ({ reading }: { reading: Readonly<Record<string, unknown>> }): boolean =>
+export const isListDrop = ({ reading }: { reading: Readonly<Record<string, unknown>> }): boolean =>
   reading.list !== undefined
 
 /** The identity of a local file when its row was read. */
@@ -180,7 +180,7 @@ export function listDrops(sql: Sql): Drop[] {
 }
 
 /** Returns the drops of a run, oldest first, including drops that haven't begun. */
-export function dropsOf(sql: Sql, family: string): Drop[] {
+export function listFamilyDrops(sql: Sql, family: string): Drop[] {
   return sql.all<DropRow>(`${DROPS} WHERE d.family = ? ORDER BY d.generation`, family).map(dropOf)
 }
 
@@ -204,7 +204,11 @@ export type NewDrop = Omit<
 
 /** Adds a run of a manifest. The run must already have a row in the table `runs`. */
 export function insertDrop(sql: Sql, drop: NewDrop): void {
-  const collection = collectionOf(sql, { origin: drop.origin, blockchain: drop.blockchain, contract: drop.contract })
+  const collection = findOrAddCollectionOf(sql, {
+    origin: drop.origin,
+    blockchain: drop.blockchain,
+    contract: drop.contract,
+  })
   sql.run(
     `INSERT INTO drops (run_id, family, generation, collection_id, contract, manifest, run_name, reading, chunk_size,
       in_order, again, marker, scope, reference_scope, url, backend_url, backend_id, incarnation, max_cost,
@@ -234,11 +238,11 @@ export function insertDrop(sql: Sql, drop: NewDrop): void {
 }
 
 /** Returns the ID of a drop's collection in the state. Adds the collection if it is new. */
-export function collectionOf(
+export function findOrAddCollectionOf(
   sql: Sql,
   { origin, blockchain, contract }: { origin: string; blockchain: Blockchain; contract: string },
 ): number {
-  const id = collectionId(sql, serverId(sql, origin), { blockchain, contract })
+  const id = findOrAddCollection(sql, findOrAddServer(sql, origin), { blockchain, contract })
   if (id === null) throw new Error('the collection of the drop is not in the state')
   return id
 }
@@ -279,12 +283,12 @@ type DropColumn =
   | 'incarnation'
   | 'restored_after'
 
-export function uploadsOf(sql: Sql, id: string): Map<string, string> {
+export function readUploads(sql: Sql, id: string): Map<string, string> {
   const rows = sql.all<{ sha256: string; url: string }>('SELECT sha256, url FROM uploads WHERE run_id = ?', id)
   return new Map(rows.map(({ sha256, url }) => [sha256, url]))
 }
 
-export function enterUpload(sql: Sql, id: string, sha256: string, url: string): void {
+export function storeUpload(sql: Sql, id: string, sha256: string, url: string): void {
   sql.run('INSERT OR REPLACE INTO uploads VALUES (?, ?, ?)', id, sha256, url)
 }
 

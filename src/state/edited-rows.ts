@@ -2,11 +2,11 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import { type Drop, isUnrevealed } from './drops.ts'
 import type { MintOperation } from './row-requests.ts'
-import { BY_IDENTITY, type RowsIn, tableOf } from './rows.ts'
+import { BY_IDENTITY, type RowLocation, toTableSql } from './rows.ts'
 import { createTables } from './temporary-tables.ts'
 
 /** A row that was sent and is no longer in the manifest. */
-export interface VanishedRow {
+export interface RemovedSentRow {
   id: string
   operation: MintOperation
   key: string
@@ -30,12 +30,12 @@ export interface VanishedRow {
  * Returns the rows that a run has minted, sent or may have sent, and that are not in the manifest. Omits replaced rows
  * unless `withReplaced` is set.
  */
-export function vanishedRows(
+export function readRemovedSentRows(
   sql: Sql,
   { id, scope, setId }: Drop,
-  rows: RowsIn,
+  rows: RowLocation,
   { withReplaced = false } = {},
-): VanishedRow[] {
+): RemovedSentRow[] {
   createTables(sql, 'referenced')
   sql.run(
     'INSERT INTO temp.referenced SELECT key, reference FROM rows WHERE set_id = ? AND reference IS NOT NULL',
@@ -48,7 +48,7 @@ export function vanishedRows(
       FROM operations o JOIN requests q ON q.id = o.request_id LEFT JOIN nfts n ON n.operation_id = o.id
         LEFT JOIN temp.referenced s ON s.key = substr(o.identity, ?)
       WHERE o.run_id = ? AND o.released_at IS NULL AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')
-        AND o.is_replaced <= ? AND substr(o.identity, ?) NOT IN (SELECT key FROM ${tableOf(rows)})
+        AND o.is_replaced <= ? AND substr(o.identity, ?) NOT IN (SELECT key FROM ${toTableSql(rows)})
       ORDER BY q.n, o.position`,
     ...[scope.length + 1, scope.length + 1, id, withReplaced ? 1 : 0, scope.length + 1],
   )
@@ -69,9 +69,9 @@ export interface FreshRow {
 }
 
 /** Returns the rows of a manifest that a run has neither planned nor sent. */
-export function freshRows(sql: Sql, { id, scope }: Drop, rows: RowsIn, setId: number | null): FreshRow[] {
+export function freshRows(sql: Sql, { id, scope }: Drop, rows: RowLocation, setId: number | null): FreshRow[] {
   return sql.all(
-    `SELECT r.position, r.key, r.content, r.portable, r.reference FROM ${tableOf(rows)} r
+    `SELECT r.position, r.key, r.content, r.portable, r.reference FROM ${toTableSql(rows)} r
       WHERE r.key NOT IN (SELECT key FROM rows WHERE set_id = ?) AND NOT EXISTS (SELECT 1 FROM operations o
         WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL) ORDER BY r.position`,
     ...[setId ?? -1, id, scope],
@@ -105,8 +105,8 @@ export interface MovedRow {
 }
 
 /** Returns the sent rows of a run that are in the manifest with the same reference but a different key. */
-export function movedRows(sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): MovedRow[] {
-  const table = tableOf(rows)
+export function movedRows(sql: Sql, { id, scope, setId }: Drop, rows: RowLocation): MovedRow[] {
+  const table = toTableSql(rows)
   createTables(sql, 'referencing')
   sql.run(
     `INSERT INTO temp.referencing SELECT coalesce(reference, key), key, position FROM ${table}
@@ -151,12 +151,12 @@ const appliedBody = (drop: Drop): string => (isUnrevealed(drop) ? 'NULL' : 'n.bo
  * depend on the paths of local files or the order of columns. After the run's files are moved, only the hashes may
  * differ, because the stored texts already have the new paths.
  */
-export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: number): RelocatedRow[] {
+export function readRearrangedRows(sql: Sql, drop: Drop, rows: RowLocation, setId: number): RelocatedRow[] {
   const before = `coalesce(${appliedBody(drop)}, o.body, s.body)`
   return sql.all(
     `SELECT r.position, r.content, coalesce(r.portable, r.content) AS portable, ${before} AS before, r.body,
         o.id AS operation
-      FROM ${tableOf(rows)} r JOIN operations o ${BY_IDENTITY}
+      FROM ${toTableSql(rows)} r JOIN operations o ${BY_IDENTITY}
           ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
         LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
         LEFT JOIN rows s ON s.set_id = ? AND s.key = r.key AND s.content = o.content
@@ -209,7 +209,7 @@ interface OperationOutsideManifest {
 export function operationsOutsideManifest(
   sql: Sql,
   { id, scope }: Drop,
-  rows: RowsIn,
+  rows: RowLocation,
   nfts: readonly string[],
 ): OperationOutsideManifest[] {
   return sql.all(
@@ -217,7 +217,7 @@ export function operationsOutsideManifest(
         coalesce(json_extract(q.body, '$.reference_ids[' || o.position || ']'), '') AS mintedAs
       FROM json_each(?) j JOIN nfts n ON n.nft_gdn_id = j.value JOIN operations o ON o.id = n.operation_id
         JOIN requests q ON q.id = o.request_id
-      WHERE o.run_id = ? AND o.released_at IS NULL AND substr(o.identity, ?) NOT IN (SELECT key FROM ${tableOf(rows)})`,
+      WHERE o.run_id = ? AND o.released_at IS NULL AND substr(o.identity, ?) NOT IN (SELECT key FROM ${toTableSql(rows)})`,
     ...[JSON.stringify(nfts), id, scope.length + 1],
   )
 }
@@ -274,7 +274,7 @@ interface EditedRow {
  * Returns the rows with an ID that were edited after they were sent, each with the row that previously had its new
  * content.
  */
-export function movedContents(sql: Sql, { id, scope }: Drop, rows: RowsIn): EditedRow[] {
+export function movedContents(sql: Sql, { id, scope }: Drop, rows: RowLocation): EditedRow[] {
   return sql.all(
     `WITH sent AS MATERIALIZED (
         SELECT substr(o.identity, ?) AS key, o.content, n.body FROM operations o
@@ -282,11 +282,11 @@ export function movedContents(sql: Sql, { id, scope }: Drop, rows: RowsIn): Edit
           WHERE o.run_id = ? AND o.released_at IS NULL AND substr(o.identity, ?, 3) = 'id:'
             AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')),
       edited AS MATERIALIZED (
-        SELECT r.position, r.key, r.line, r.content, r.body FROM ${tableOf(rows)} r JOIN sent s ON s.key = r.key
+        SELECT r.position, r.key, r.line, r.content, r.body FROM ${toTableSql(rows)} r JOIN sent s ON s.key = r.key
           WHERE coalesce(s.body <> r.body, s.content <> r.content)),
       lost AS MATERIALIZED (
         SELECT key, coalesce(body, content) AS what FROM sent
-          WHERE key IN (SELECT key FROM edited) OR key NOT IN (SELECT key FROM ${tableOf(rows)})),
+          WHERE key IN (SELECT key FROM edited) OR key NOT IN (SELECT key FROM ${toTableSql(rows)})),
       held AS MATERIALIZED (
         SELECT position, key, line, content AS what FROM edited
           UNION ALL SELECT position, key, line, body AS what FROM edited)

@@ -8,7 +8,7 @@ import { SCHEMA_VERSION } from './schema-version.ts'
  * Returns the rows of a query for suggestions and optional details. Returns none if SQLite is missing, or if the state
  * is damaged, is locked by another process or has another schema. This file loads in half the time of `open-state.ts`.
  */
-export function glanceAtState<Row>(stateDir: string, query: (sql: Pick<Sql, 'all'>) => Row[]): Row[] {
+export function queryStateIfReadable<Row>(stateDir: string, query: (sql: Pick<Sql, 'all'>) => Row[]): Row[] {
   const path = join(stateDir, 'state.db')
   if (!existsSync(path)) return []
   try {

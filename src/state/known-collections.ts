@@ -1,6 +1,6 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
-import { glanceAtState } from './glance.ts'
+import { queryStateIfReadable } from './glance.ts'
 
 /** A collection that was created from this machine. The API can't list collections, so the state records them. */
 export interface KnownCollection {
@@ -20,7 +20,7 @@ export interface KnownCollectionOfServer extends KnownCollection {
 }
 
 /** Returns the known collections of every server, oldest first. */
-export const collectionsOfServers = (sql: Pick<Sql, 'all'>): KnownCollectionOfServer[] =>
+export const listKnownCollections = (sql: Pick<Sql, 'all'>): KnownCollectionOfServer[] =>
   sql.all(
     `SELECT s.origin, s.url, k.transaction_gdn_id, k.contract_address, k.name, k.blockchain, k.wallet_address,
         k.created_at FROM known_collections k JOIN servers s ON s.id = k.server_id
@@ -28,7 +28,7 @@ export const collectionsOfServers = (sql: Pick<Sql, 'all'>): KnownCollectionOfSe
   )
 
 /** Adds a collection, or replaces its record. */
-export function enterCollection(
+export function storeKnownCollection(
   sql: Sql,
   { origin, url }: Pick<KnownCollectionOfServer, 'origin' | 'url'>,
   collection: KnownCollection,
@@ -72,7 +72,7 @@ export interface RunName {
 
 /** Returns the names of the newest runs, newest first. */
 export function runNames(stateDir: string, atMost: number): RunName[] {
-  const rows = glanceAtState(stateDir, (sql) => newestRuns(sql, atMost))
+  const rows = queryStateIfReadable(stateDir, (sql) => newestRuns(sql, atMost))
   return rows.map((row) => ({ ...row, startedAt: new Date(row.startedAt).toISOString() }))
 }
 

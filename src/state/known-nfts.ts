@@ -1,10 +1,10 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Operation } from './operations.ts'
-import { counterOf } from './seal.ts'
+import { readCounter } from './seal.ts'
 
 /** Records the NFTs of a listing, and returns the state's counter. NFTs that are recorded later count as new. */
-export function enterKnown(sql: Sql, collection: number, ids: Iterable<string>): number {
-  const { counter } = counterOf(sql)
+export function storeListedNfts(sql: Sql, collection: number, ids: Iterable<string>): number {
+  const { counter } = readCounter(sql)
   sql.run(
     'INSERT INTO known_nfts SELECT ?, value, ?, NULL FROM json_each(?) WHERE true ON CONFLICT DO NOTHING',
     collection,
@@ -35,7 +35,7 @@ export function unrecordedNfts(sql: Sql, collection: number, listedAt: number | 
  * Returns the requests of a run with accepted or deployed NFTs that aren't in `listed`, each with the number of these
  * NFTs.
  */
-export function requestsWithMissing(
+export function findRequestsWithMissingNfts(
   sql: Sql,
   runId: string,
   listed: Iterable<string>,
@@ -90,7 +90,7 @@ export function assignedNfts(sql: Sql, nfts: readonly string[]): Set<string> {
 /**
  * Returns the labels with which this machine minted NFTs, keyed by NFT ID. Omits NFTs that were minted without a label.
  */
-export function labelsOfMints(sql: Sql, nfts: readonly string[]): Map<string, string> {
+export function readMintLabels(sql: Sql, nfts: readonly string[]): Map<string, string> {
   const rows = sql.all<{ nft: string; label: string }>(
     `SELECT n.nft_gdn_id AS nft, json_extract(q.body, '$.reference_label') AS label FROM json_each(?) j
       JOIN nfts n ON n.nft_gdn_id = j.value JOIN operations o ON o.id = n.operation_id
@@ -101,7 +101,7 @@ export function labelsOfMints(sql: Sql, nfts: readonly string[]): Map<string, st
 }
 
 /** Returns the given NFT IDs that belong to operations of other runs. Omits failed NFTs. */
-export function assignedToOtherRuns(sql: Sql, runId: string, ids: readonly string[]): string[] {
+export function findAssignedToOtherRuns(sql: Sql, runId: string, ids: readonly string[]): string[] {
   return sql
     .all<{ id: string }>(
       `SELECT DISTINCT nft_gdn_id AS id FROM nfts JOIN operations o ON o.id = operation_id
@@ -113,7 +113,7 @@ export function assignedToOtherRuns(sql: Sql, runId: string, ids: readonly strin
 }
 
 /** Returns the unrevealed NFTs that other runs minted in these collections. */
-export function unrevealedByOtherRuns(sql: Sql, runId: string, collections: readonly number[]): string[] {
+export function listUnrevealedOfOtherRuns(sql: Sql, runId: string, collections: readonly number[]): string[] {
   return sql
     .all<{ id: string }>(
       `SELECT DISTINCT x.nft_gdn_id AS id FROM drops d JOIN operations o ON o.run_id = d.run_id
@@ -127,7 +127,7 @@ export function unrevealedByOtherRuns(sql: Sql, runId: string, collections: read
 }
 
 /** Returns the given NFT IDs that belong to another operation on the same server. */
-export function assignedToOthers(sql: Sql, { id }: Operation, ids: readonly string[]): string[] {
+export function findAssignedToOthers(sql: Sql, { id }: Operation, ids: readonly string[]): string[] {
   return sql
     .all<{ id: string }>(
       `SELECT DISTINCT nft_gdn_id AS id FROM nfts JOIN operations o ON o.id = operation_id

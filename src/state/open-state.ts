@@ -8,7 +8,7 @@ import { SharedDatabase, type SharedDatabaseOptions, type Sql } from '../sqlite/
 import { hasTemporaryFolder } from '../sqlite/temporary-folder.ts'
 import { FIRST_VERSION, STATE_MIGRATIONS } from './schema.ts'
 import { SCHEMA_VERSION } from './schema-version.ts'
-import { CopySeal, counterOf, holderOf, locateSeal, type SealLocation, whyCopied } from './seal.ts'
+import { CopySeal, findCopyReason, locateSeal, readCounter, readHolder, type SealLocation } from './seal.ts'
 import { damagedStateError, otherSchemaError, stateError } from './state-error.ts'
 
 export const statePath = (stateDir: string): string => join(stateDir, 'state.db')
@@ -31,7 +31,7 @@ const PRAGMAS = [
   'trusted_schema = OFF',
 ]
 
-export interface OpenState {
+export interface OpenStateOptions {
   signal?: AbortSignal | undefined
   /** Opens the database file. Tests pass another driver. */
   open?: ((path: string) => RawDatabase) | undefined
@@ -44,7 +44,7 @@ export class StateReader {
 
   constructor(stateDir: string, options: Omit<SharedDatabaseOptions, 'path' | 'holder'>) {
     this.path = statePath(stateDir)
-    this.db = new SharedDatabase({ path: this.path, holder: () => holderOf(this.path), ...options })
+    this.db = new SharedDatabase({ path: this.path, findLockHolder: () => readHolder(this.path), ...options })
   }
 
   /**
@@ -61,7 +61,7 @@ export class StateReader {
    * durably.
    */
   async scratch<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
-    return await this.guarded(() => this.db.scratch(work, signal))
+    return await this.guarded(() => this.db.writeTemporary(work, signal))
   }
 
   /**
@@ -96,7 +96,7 @@ export class State extends StateReader {
   #isMigrated = false
   #before = 0
 
-  constructor(stateDir: string, place: SealLocation, seal: CopySeal, open: OpenState['open']) {
+  constructor(stateDir: string, place: SealLocation, seal: CopySeal, open: OpenStateOptions['open']) {
     super(stateDir, {
       pragmas: [...readerPragmas(), ...PRAGMAS],
       onBegin: (sql) => this.#begin(sql),
@@ -128,7 +128,7 @@ export class State extends StateReader {
       const version = await this.version(signal)
       // After a power cut or a kill, check the file once before using it. The journal may be missing then, so also
       // check a file that seems to be a copy.
-      const isOurs = (sql: Sql) => whyCopied(sql, this.#place, this.#seal) === null
+      const isOurs = (sql: Sql) => findCopyReason(sql, this.#place, this.#seal) === null
       if (version > 0 && (hadJournal || !(await this.db.read(isOurs, signal)))) await this.#check(signal)
       if (version < SCHEMA_VERSION) await this.#migrate(signal)
       this.#isMigrated = true
@@ -158,10 +158,10 @@ export class State extends StateReader {
         hint: 'Run the same command again.',
       })
     }
-    this.#seal.takeNote()
+    this.#seal.writeHolder()
     if (!this.#isMigrated) return
-    this.#before = counterOf(sql).counter
-    const reason = whyCopied(sql, this.#place, this.#seal)
+    this.#before = readCounter(sql).counter
+    const reason = findCopyReason(sql, this.#place, this.#seal)
     if (reason !== null) sql.run('UPDATE state SET epoch = epoch + 1, copied_because = ?', reason)
     const { host, device, inode, boot } = this.#place
     sql.run('INSERT OR IGNORE INTO places VALUES (?, ?, ?, ?)', host, device, inode, boot)
@@ -184,7 +184,7 @@ export class State extends StateReader {
  * @throws GdnError `native_missing` without SQLite; `data_dir` if the file can't be used, is damaged or has another
  *   schema
  */
-export async function openState(stateDir: string, options: OpenState = {}): Promise<State> {
+export async function openState(stateDir: string, options: OpenStateOptions = {}): Promise<State> {
   const path = statePath(stateDir)
   try {
     if (!existsSync(stateDir)) {
@@ -217,7 +217,7 @@ export async function openState(stateDir: string, options: OpenState = {}): Prom
 export async function withState<Result>(
   stateDir: string,
   task: (state: State) => Promise<Result>,
-  options: OpenState = {},
+  options: OpenStateOptions = {},
 ): Promise<Result> {
   const state = await openState(stateDir, options)
   try {
@@ -233,7 +233,7 @@ export async function withState<Result>(
  *
  * @throws GdnError as `openState`
  */
-export async function openStateIfThere(stateDir: string, options: OpenState = {}): Promise<StateReader | null> {
+export async function openStateIfExists(stateDir: string, options: OpenStateOptions = {}): Promise<StateReader | null> {
   if (!existsSync(statePath(stateDir))) return null
   try {
     const { state, version } = await openReader(stateDir, options)
@@ -245,7 +245,7 @@ export async function openStateIfThere(stateDir: string, options: OpenState = {}
   }
 }
 
-async function openReader(stateDir: string, { open, signal }: OpenState) {
+async function openReader(stateDir: string, { open, signal }: OpenStateOptions) {
   await refuseForeignFolder(stateDir, { code: 'data_dir' })
   const state = new StateReader(stateDir, { pragmas: readerPragmas(), open })
   try {

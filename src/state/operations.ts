@@ -3,8 +3,8 @@ import type { CreatingEndpoint } from '../api/endpoints.ts'
 import { GdnError } from '../core/errors.ts'
 import { sha256Hex } from '../core/sha256-hex.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
-import { collectionId, insertedId, serverId } from './collections.ts'
-import { addAttempt, endLastAttempt, LIVE, moveOperation, type OperationState } from './transitions.ts'
+import { findOrAddCollection, findOrAddServer, requireInsertedId } from './collections.ts'
+import { addAttempt, endLastAttempt, IS_LIVE, moveOperation, type OperationState } from './transitions.ts'
 
 /** The key fields of an operation. No two live operations have the same server, collection, kind and identity. */
 export interface OperationName {
@@ -94,17 +94,17 @@ interface RequestRow {
 }
 
 /** Returns the live operation with this name; null if there is none. */
-export function findLive(sql: Sql, name: OperationName): Operation | null {
+export function findLiveOperation(sql: Sql, name: OperationName): Operation | null {
   const server = sql.get<{ id: number }>('SELECT id FROM servers WHERE origin = ?', name.origin)
   if (server === undefined) return null
   const row = sql.get<OperationRow>(
-    `SELECT * FROM operations WHERE ${LIVE} AND server_id = ? AND coalesce(collection_id, 0) = ? AND kind = ? AND identity = ?`,
+    `SELECT * FROM operations WHERE ${IS_LIVE} AND server_id = ? AND coalesce(collection_id, 0) = ? AND kind = ? AND identity = ?`,
     server.id,
-    collectionId(sql, server.id, name) ?? 0,
+    findOrAddCollection(sql, server.id, name) ?? 0,
     name.kind,
     name.identity,
   )
-  return row === undefined ? null : operationOf(sql, row)
+  return row === undefined ? null : toOperation(sql, row)
 }
 
 /**
@@ -119,16 +119,16 @@ export function findOperation(sql: Sql, name: OperationName, id: string): Operat
   )
   const place = { flag: '--operation' }
   if (row === undefined) {
-    const live = findLive(sql, name)
+    const live = findLiveOperation(sql, name)
     if (live === null) return null
     throw new GdnError('usage', `this request belongs to the operation ${live.id}, which is not finished`, {
       place,
       hint: `Nothing was sent. Use --operation ${live.id}.`,
     })
   }
-  const server = serverId(sql, name.origin)
+  const server = findOrAddServer(sql, name.origin)
   const isSame = row.server_id === server && row.kind === name.kind && row.identity === name.identity
-  if (isSame && row.collection_id === collectionId(sql, server, name)) return operationOf(sql, row)
+  if (isSame && row.collection_id === findOrAddCollection(sql, server, name)) return toOperation(sql, row)
   throw new GdnError('usage', `the operation ${id} belongs to another request`, {
     place,
     hint: 'Nothing was sent. Run `gdn batch list --all` to show the operations.',
@@ -146,7 +146,7 @@ export function hasEndedSince(sql: Sql, name: OperationName, { since, now }: { s
     // If the clock was set back, an operation may have an end time after `now`. Ignore such operations.
     now,
     server.id,
-    collectionId(sql, server.id, name),
+    findOrAddCollection(sql, server.id, name),
     name.kind,
     name.identity,
   )
@@ -159,7 +159,7 @@ export function operationState(sql: Sql, id: string): { runId: string; state: Op
 }
 
 /** Returns the origin of an operation's server; undefined if there is no such operation. */
-export const serverOriginOf = (sql: Sql, id: string): string | undefined =>
+export const findServerOrigin = (sql: Sql, id: string): string | undefined =>
   sql.get<{ origin: string }>(
     'SELECT s.origin FROM operations o JOIN servers s ON s.id = o.server_id WHERE o.id = ?',
     id,
@@ -205,7 +205,7 @@ export const sentCommitments = (sql: Sql): SentCommitment[] =>
   )
 
 /** Returns the receiver in the request of a mint; undefined if there is no request. */
-export function receiverOf(sql: Sql, id: string): string | undefined {
+export function findReceiver(sql: Sql, id: string): string | undefined {
   const row = sql.get<{ receiver: string | null }>(
     `SELECT json_extract(q.body, '$.receiver_wallet_address') AS receiver FROM requests q
       JOIN operations o ON o.request_id = q.id WHERE o.id = ?`,
@@ -222,10 +222,10 @@ export function receiverOf(sql: Sql, id: string): string | undefined {
 export function readOperation(sql: Sql, id: string): Operation {
   const row = sql.get<OperationRow>('SELECT * FROM operations WHERE id = ?', id)
   if (row === undefined) throw new Error(`operation ${id} does not exist`)
-  return operationOf(sql, row)
+  return toOperation(sql, row)
 }
 
-function operationOf(sql: Sql, row: OperationRow): Operation {
+function toOperation(sql: Sql, row: OperationRow): Operation {
   const { id, run_id, kind, state, reason, collection_id, request_id, accepted_at, accepted_by } = row
   const { accepted_date, transaction_gdn_id } = row
   const isTaken = state === 'accepted' || state === 'deployed' || state === 'failed'
@@ -239,12 +239,12 @@ function operationOf(sql: Sql, row: OperationRow): Operation {
     collectionId: collection_id,
     request: request_id === null ? null : readRequest(sql, request_id),
     accepted: isAccepted
-      ? { nfts: nftsOf(sql, id), transaction_gdn_id, accepted_date, by: accepted_by, at: accepted_at }
+      ? { nfts: readAcceptedNfts(sql, id), transaction_gdn_id, accepted_date, by: accepted_by, at: accepted_at }
       : null,
   }
 }
 
-function nftsOf(sql: Sql, id: string): AcceptedObjects['nfts'] {
+function readAcceptedNfts(sql: Sql, id: string): AcceptedObjects['nfts'] {
   return sql.all('SELECT nft_gdn_id, accepted_date FROM nfts WHERE operation_id = ? ORDER BY position', id)
 }
 
@@ -275,8 +275,8 @@ function readRequest(sql: Sql, id: number): OperationRequest {
  * @throws if a live operation has the name
  */
 export function insertOperation(sql: Sql, id: string, runId: string, name: OperationName): Operation {
-  const server = serverId(sql, name.origin)
-  const collection = collectionId(sql, server, name)
+  const server = findOrAddServer(sql, name.origin)
+  const collection = findOrAddCollection(sql, server, name)
   sql.run(
     'INSERT INTO operations (id, run_id, server_id, collection_id, kind, identity, state) VALUES (?, ?, ?, ?, ?, ?, ?)',
     id,
@@ -291,7 +291,11 @@ export function insertOperation(sql: Sql, id: string, runId: string, name: Opera
 }
 
 /** Stores the request bytes of a planned operation. They must be committed before anything is sent. */
-export function intend(sql: Sql, id: string, { key, body, backend, honorsKey, listedAt }: IntendedRequest): Operation {
+export function storeIntendedRequest(
+  sql: Sql,
+  id: string,
+  { key, body, backend, honorsKey, listedAt }: IntendedRequest,
+): Operation {
   const { request } = readOperation(sql, id)
   // Replace the earlier request, which was never sent, had no effect, or was sent to a backend that has been emptied
   // since then.
@@ -312,7 +316,7 @@ export function intend(sql: Sql, id: string, { key, body, backend, honorsKey, li
     listedAt,
     request?.maxCost?.toString() ?? null,
   )
-  const row = insertedId(sql.get('SELECT id FROM requests WHERE idempotency_key = ?', key))
+  const row = requireInsertedId(sql.get('SELECT id FROM requests WHERE idempotency_key = ?', key))
   sql.run('UPDATE operations SET request_id = ? WHERE id = ?', row, id)
   moveOperation(sql, id, 'intended')
   return readOperation(sql, id)
@@ -409,7 +413,7 @@ export function countUnknown(sql: Sql, { id }: Operation): number {
  * Returns the requests in the same collection whose operations have another name and an unknown outcome. Omits requests
  * with rows of a manifest.
  */
-export function otherUnknown(sql: Sql, { id }: Operation): Pick<OperationRequest, 'body' | 'listedAt'>[] {
+export function listOtherUnknown(sql: Sql, { id }: Operation): Pick<OperationRequest, 'body' | 'listedAt'>[] {
   return sql
     .all<Pick<RequestRow, 'id' | 'body' | 'listed_at'>>(
       `SELECT DISTINCT r.id, r.body, r.listed_at FROM operations o JOIN operations mine ON mine.id = ? JOIN requests r ON r.id = o.request_id

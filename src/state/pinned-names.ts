@@ -2,7 +2,7 @@
 // address of the same receiver or sender.
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
-import { type RowsIn, tableOf } from './rows.ts'
+import { type RowLocation, toTableSql } from './rows.ts'
 
 /** Returns the stored addresses of a run's ENS names, keyed by name. */
 export function pinnedNames(sql: Sql, runId: string): Map<string, string> {
@@ -31,10 +31,10 @@ export interface NamedTwice {
 }
 
 /** Returns pairs of rows in a manifest that differ only in the name or address of the same receiver or sender. */
-export const rowsNamedTwice = (sql: Sql, rows: RowsIn, limit: number): NamedTwice[] =>
+export const rowsNamedTwice = (sql: Sql, rows: RowLocation, limit: number): NamedTwice[] =>
   sql.all(
     `WITH same AS (SELECT coalesce(plain, portable, content) AS hash, min(line) AS otherLine, max(line) AS line
-        FROM ${tableOf(rows)} WHERE key LIKE 'row:%' GROUP BY hash
+        FROM ${toTableSql(rows)} WHERE key LIKE 'row:%' GROUP BY hash
         HAVING count(plain) > 0 AND count(DISTINCT coalesce(portable, content)) > 1)
       SELECT line, otherLine FROM same ORDER BY line LIMIT ?`,
     limit,
@@ -48,20 +48,20 @@ export interface RenamedReceiver {
   sentKey: string
 }
 
-const SENT = "o.released_at IS NULL AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')"
+const SENT_OPERATIONS = "o.released_at IS NULL AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')"
 
 /**
  * Returns the new rows that differ from a removed row only in an ENS name and its address, or in two names of one
  * address.
  */
-export const renamedReceivers = (sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): RenamedReceiver[] =>
+export const renamedReceivers = (sql: Sql, { id, scope, setId }: Drop, rows: RowLocation): RenamedReceiver[] =>
   sql.all(
     `WITH gone AS MATERIALIZED (
         SELECT coalesce(o.plain, s.portable, o.content) AS hash, o.plain, o.line, substr(o.identity, ?) AS key
           FROM operations o LEFT JOIN rows s ON s.set_id = ? AND s.key = substr(o.identity, ?)
-          WHERE o.run_id = ? AND ${SENT} AND substr(o.identity, ?) NOT IN (SELECT key FROM ${tableOf(rows)})),
+          WHERE o.run_id = ? AND ${SENT_OPERATIONS} AND substr(o.identity, ?) NOT IN (SELECT key FROM ${toTableSql(rows)})),
       fresh AS MATERIALIZED (
-        SELECT r.line, r.key, r.plain, coalesce(r.plain, r.portable, r.content) AS hash FROM ${tableOf(rows)} r
+        SELECT r.line, r.key, r.plain, coalesce(r.plain, r.portable, r.content) AS hash FROM ${toTableSql(rows)} r
           WHERE NOT EXISTS (SELECT 1 FROM operations o WHERE o.run_id = ? AND o.identity = ? || r.key
             AND o.released_at IS NULL))
       SELECT f.line, f.key, g.line AS sentLine, g.key AS sentKey FROM fresh f JOIN gone g ON g.hash = f.hash
@@ -92,7 +92,7 @@ const receiverIn = (key: string): string =>
 export const renamedInList = (
   sql: Sql,
   { id, scope }: Drop,
-  rows: RowsIn,
+  rows: RowLocation,
   names: ReadonlyMap<string, string>,
 ): RenamedInList[] =>
   sql.all(
@@ -100,9 +100,9 @@ export const renamedInList = (
       texts AS MATERIALIZED (SELECT * FROM named UNION SELECT address, address FROM named),
       sent AS MATERIALIZED (
         SELECT ${receiverIn('k')} AS text, min(line) AS line
-          FROM (SELECT substr(o.identity, ?) AS k, o.line FROM operations o WHERE o.run_id = ? AND ${SENT}) GROUP BY 1),
+          FROM (SELECT substr(o.identity, ?) AS k, o.line FROM operations o WHERE o.run_id = ? AND ${SENT_OPERATIONS}) GROUP BY 1),
       fresh AS MATERIALIZED (
-        SELECT ${receiverIn('r.key')} AS text, min(r.line) AS line FROM ${tableOf(rows)} r
+        SELECT ${receiverIn('r.key')} AS text, min(r.line) AS line FROM ${toTableSql(rows)} r
           WHERE NOT EXISTS (SELECT 1 FROM operations o WHERE o.run_id = ? AND o.identity = ? || r.key
             AND o.released_at IS NULL) GROUP BY 1)
       SELECT f.line, f.text, s.line AS sentLine, s.text AS sentText

@@ -3,7 +3,7 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { NftState } from './row-outcomes.ts'
 import type { MintOperation } from './row-requests.ts'
-import { type RowRecord, type RowsIn, tableOf } from './rows.ts'
+import { type RowLocation, type RowRecord, toTableSql } from './rows.ts'
 
 /** Adds the changes of a row in the given order. */
 export function addChanges(sql: Sql, position: number, changes: readonly object[]): void {
@@ -73,7 +73,7 @@ export interface DriftedReceiver {
 }
 
 /** Adds the receiver of a row whose NFT another user transferred. */
-export function addDrifted(sql: Sql, { position, was, now, isOpen }: DriftedReceiver): void {
+export function addDriftedReceiver(sql: Sql, { position, was, now, isOpen }: DriftedReceiver): void {
   sql.run('INSERT INTO temp.drifted VALUES (?, ?, ?, ?)', position, was, now, isOpen ? 1 : 0)
 }
 
@@ -91,7 +91,7 @@ const EDITS_CTE = `edits AS MATERIALIZED (
         UNION ALL SELECT position, 'receiver', is_open, was, now FROM temp.drifted WHERE lower(was) <> lower(now)))`
 
 /** Adds the value of a field in a row that will be minted. */
-export function addMinted(sql: Sql, field: string, value: string): void {
+export function addMintedValue(sql: Sql, field: string, value: string): void {
   sql.run("INSERT INTO temp.minted VALUES (?1, iif(?1 = 'receiver', lower(?2), ?2))", field, value)
 }
 
@@ -123,13 +123,13 @@ export interface ExchangedRow {
 }
 
 /** Returns the first rows that get another row's earlier value of a field. */
-export function exchangedRows(sql: Sql, rows: RowsIn, field: string, limit: number): ExchangedRow[] {
+export function exchangedRows(sql: Sql, rows: RowLocation, field: string, limit: number): ExchangedRow[] {
   return sql.all(
     `WITH ${EDITS_CTE}, lost AS MATERIALIZED (SELECT was, position FROM edits WHERE field = ?)
       SELECT r.key, r.line, w.key AS was FROM
           (SELECT e.position, min(l.position) AS was FROM edits e JOIN lost l ON l.was = e.now WHERE e.field = ?
             GROUP BY e.position ORDER BY e.position LIMIT ?) m
-        JOIN ${tableOf(rows)} r ON r.position = m.position JOIN ${tableOf(rows)} w ON w.position = m.was
+        JOIN ${toTableSql(rows)} r ON r.position = m.position JOIN ${toTableSql(rows)} w ON w.position = m.was
         ORDER BY r.position`,
     ...[field, field, limit],
   )
@@ -154,12 +154,12 @@ export function markCommonContent(sql: Sql, position: number, content: string): 
  * Returns each row whose content matches another row's NFT, with the key of that other row. Omits rows that
  * `markCommonContent` marked.
  */
-export function rowsOfOtherNfts(sql: Sql, rows: RowsIn): (ExchangedRow & { position: number })[] {
+export function findRowsOfOtherNfts(sql: Sql, rows: RowLocation): (ExchangedRow & { position: number })[] {
   return sql.all(
     `SELECT r.position, r.key, r.line, w.key AS was FROM
         (SELECT c.position, min(o.position) AS was FROM temp.contents c JOIN temp.contents o ON o.was = c.now
           WHERE c.is_common = 0 GROUP BY c.position) m
-      JOIN ${tableOf(rows)} r ON r.position = m.position JOIN ${tableOf(rows)} w ON w.position = m.was
+      JOIN ${toTableSql(rows)} r ON r.position = m.position JOIN ${toTableSql(rows)} w ON w.position = m.was
       ORDER BY r.position`,
   )
 }
@@ -177,7 +177,7 @@ export function addAssignedNfts(sql: Sql, nfts: readonly string[]): void {
   for (const nft of nfts) sql.run('INSERT OR IGNORE INTO temp.named VALUES (?)', nft)
 }
 
-export function addSaved(sql: Sql, position: number, changes: string): void {
+export function addSavedChanges(sql: Sql, position: number, changes: string): void {
   sql.run('INSERT INTO temp.saved VALUES (?, ?)', position, changes)
 }
 

@@ -20,7 +20,7 @@ export function recordNft(
 }
 
 /** Returns the NFTs of a run's operations after an operation ID, with the numbers of their requests. */
-export const nftsOf = (
+export const readNftsOfRun = (
   sql: Sql,
   runId: string,
   after: string,
@@ -123,7 +123,7 @@ export function isUnrecorded(
  * Records the current outcome of an NFT whose row was minted. `body` is the row that matches the NFT, if known. Null
  * values leave the recorded values unchanged.
  */
-export function recordChanged(
+export function recordChangedNft(
   sql: Sql,
   runId: string,
   { nftGdnId, owner, metadataUrl, isBurned, body, knownRevision, knownOwner }: Omit<NftState, 'has'>,
@@ -145,7 +145,7 @@ export function recordChanged(
 }
 
 /** Records that an NFT was burned, in each run that has it. */
-export function noteBurned(sql: Sql, nftGdnId: string): void {
+export function markBurned(sql: Sql, nftGdnId: string): void {
   sql.run('UPDATE nfts SET is_burned = 1 WHERE nft_gdn_id = ?', nftGdnId)
 }
 
@@ -258,7 +258,7 @@ export function absentKeys(sql: Sql, { id, scope }: Pick<Drop, 'id' | 'scope'>, 
 }
 
 /** Returns the operations of the rows that have this ID or content. */
-export function operationsOfKey(
+export function listOperationsOfKey(
   sql: Sql,
   { id, scope }: Pick<Drop, 'id' | 'scope'>,
   key: string,
@@ -318,7 +318,7 @@ export function reopenEnded(sql: Sql, runId: string): void {
  * lists operations in the order in which they were sent. In any other index, a million rows are scattered over 25,000
  * places in the file.
  */
-export function statesOf(sql: Sql, runId: string): { state: OperationState; n: number }[] {
+export function countByState(sql: Sql, runId: string): { state: OperationState; n: number }[] {
   return sql.all(
     `SELECT state, n FROM (SELECT s.value AS state, (SELECT count(*) FROM requests q CROSS JOIN operations o
         ON o.request_id = q.id AND o.released_at IS NULL AND o.state = s.value WHERE q.run_id = ?) AS n
@@ -344,7 +344,7 @@ const OTHER_NFT = `SELECT r.name || ' minted the same row: ' || x.nft_gdn_id FRO
 
 /**
  * Selects the text of `OTHER_NFT`, but only if both operations have an NFT. If the other run was removed, selects the
- * text that `keepDuplicates` stored.
+ * text that `storeDuplicateTexts` stored.
  */
 export const DUPLICATE_NFT = `${OTHER_NFT} AND o.state IN ('accepted', 'deployed')
   UNION ALL SELECT o.rival WHERE instr(o.rival, ' minted ') > 0 AND o.state IN ('accepted', 'deployed')`
@@ -353,7 +353,7 @@ export const DUPLICATE_NFT = `${OTHER_NFT} AND o.state IN ('accepted', 'deployed
  * Before a run is removed, stores a text about its duplicates in the operations of other runs, so that those runs still
  * report the duplicates.
  */
-export function keepDuplicates(sql: Sql, runId: string): void {
+export function storeDuplicateTexts(sql: Sql, runId: string): void {
   sql.run(
     `UPDATE operations AS o SET rival = coalesce((${OTHER_NFT}), rival) WHERE rival IS NOT NULL
       AND EXISTS (SELECT 1 FROM operations x WHERE x.id = o.rival AND x.run_id = ?)`,
@@ -448,7 +448,12 @@ export function renameStoredRows(
 }
 
 /** Releases the operations of failed rows that were removed from the manifest. */
-export function dropFailed(sql: Sql, { id, scope }: Pick<Drop, 'id' | 'scope'>, set: number, now: number): void {
+export function releaseRemovedFailedRows(
+  sql: Sql,
+  { id, scope }: Pick<Drop, 'id' | 'scope'>,
+  set: number,
+  now: number,
+): void {
   sql.run(
     `UPDATE operations SET released_at = ? WHERE run_id = ? AND released_at IS NULL AND state = 'failed'
       AND substr(identity, ?) NOT IN (SELECT key FROM rows WHERE set_id = ?)`,

@@ -70,7 +70,7 @@ interface SentRowRow extends Omit<SentRow, 'key' | 'isCurrent' | 'wasDeployed' |
 }
 
 /** Returns the highest request number of a run; 0 if there is none. */
-export function lastRequest(sql: Sql, runId: string): number {
+export function findLastRequestNumber(sql: Sql, runId: string): number {
   return sql.get<{ n: number | null }>('SELECT max(n) AS n FROM requests WHERE run_id = ?', runId)?.n ?? 0
 }
 
@@ -100,11 +100,11 @@ export function readRowRequest(sql: Sql, id: number): RowRequest {
 }
 
 /** Returns the body of a request; undefined if there is none. */
-export const requestBodyOf = (sql: Sql, id: number): string | undefined =>
+export const findRequestBody = (sql: Sql, id: number): string | undefined =>
   sql.get<{ body: string }>('SELECT body FROM requests WHERE id = ?', id)?.body
 
 /** Returns the body of a row's request, and the row's index in the request; undefined if the row was not sent. */
-export function bodyOfKey(
+export function findBodyOfKey(
   sql: Sql,
   { id, scope }: Pick<Drop, 'id' | 'scope'>,
   key: string,
@@ -141,7 +141,11 @@ export function nextRequest(
  *
  * @param outcome null for requests in flight
  */
-export function requestsWith(sql: Sql, runId: string, outcome: RequestOutcome | null): { id: number; n: number }[] {
+export function listRequestsWithOutcome(
+  sql: Sql,
+  runId: string,
+  outcome: RequestOutcome | null,
+): { id: number; n: number }[] {
   return sql.all('SELECT id, n FROM requests WHERE run_id = ? AND outcome IS ? ORDER BY n', runId, outcome)
 }
 
@@ -149,7 +153,7 @@ export function requestsWith(sql: Sql, runId: string, outcome: RequestOutcome | 
  * Returns the requests of a run that have rows with an unknown outcome or rows that were found absent, in ascending
  * order of their numbers.
  */
-export function openRequests(sql: Sql, runId: string): number[] {
+export function listOpenRequests(sql: Sql, runId: string): number[] {
   return sql
     .all<{ id: number }>(
       `SELECT id FROM requests q WHERE run_id = ? AND (outcome = 'unknown' OR (outcome IN ('accepted', 'found') AND EXISTS
@@ -161,7 +165,7 @@ export function openRequests(sql: Sql, runId: string): number[] {
 }
 
 /** Returns the last accepted request of a run that has no failed NFT; null if there is none. */
-export function lastAccepted(sql: Sql, runId: string): RowRequest | null {
+export function findLastAccepted(sql: Sql, runId: string): RowRequest | null {
   const row = sql.get<RequestRow>(
     `${REQUESTS} WHERE q.run_id = ? AND q.outcome = 'accepted' AND NOT EXISTS (SELECT 1 FROM operations o
       WHERE o.request_id = q.id AND o.state = 'failed') ORDER BY q.n DESC LIMIT 1`,
@@ -171,7 +175,7 @@ export function lastAccepted(sql: Sql, runId: string): RowRequest | null {
 }
 
 /** Returns the rows of a request in the order in which the request contains them. */
-export function rowsOfRequest(sql: Sql, { scope }: Pick<Drop, 'scope'>, requestId: number): SentRow[] {
+export function readRowsOfRequest(sql: Sql, { scope }: Pick<Drop, 'scope'>, requestId: number): SentRow[] {
   return sql
     .all<SentRowRow>(
       `SELECT o.id, o.position, o.identity, o.line, o.content, o.state, o.reason, o.released_at, o.was_deployed,

@@ -4,7 +4,7 @@ import { DUPLICATE_NFT } from './row-outcomes.ts'
 import type { OperationState } from './transitions.ts'
 
 /** The stored reason of an operation that was declared absent, but whose NFT was found after the row was sent again. */
-export const LATE = 'late'
+export const LATE_REASON = 'late'
 
 /** The outcome of a row: its current operation and its NFT. */
 export interface OutcomeColumns {
@@ -17,7 +17,7 @@ export interface OutcomeColumns {
   metadata_url: string | null
   error: string | null
   is_burned: number | null
-  /** The NFT of the row's earlier operation that has the reason `LATE`. */
+  /** The NFT of the row's earlier operation that has the reason `LATE_REASON`. */
   twice: string | null
   /** A text with the name and the NFT of another run that minted the same row; null if there is none. */
   duplicate: string | null
@@ -26,7 +26,7 @@ export interface OutcomeColumns {
 const OUTCOME = `o.state, o.reason, n.nft_gdn_id, n.token_id, n.contract, n.receiver AS owner, n.metadata_url, n.error,
   n.is_burned,
   (SELECT x.nft_gdn_id FROM operations late JOIN nfts x ON x.operation_id = late.id WHERE late.run_id = o.run_id
-    AND late.identity = o.identity AND late.released_at IS NOT NULL AND late.reason = '${LATE}' LIMIT 1) AS twice,
+    AND late.identity = o.identity AND late.released_at IS NOT NULL AND late.reason = '${LATE_REASON}' LIMIT 1) AS twice,
   (${DUPLICATE_NFT}) AS duplicate`
 
 /** A row of a run with its outcome. */
@@ -66,7 +66,7 @@ export interface OutsideRow extends OutcomeColumns {
 }
 
 /** Returns the sent rows that are no longer among the rows of their run. */
-export function outcomesOutside(sql: Sql, { id, scope, setId }: Drop): OutsideRow[] {
+export function readOutcomesOutsideManifest(sql: Sql, { id, scope, setId }: Drop): OutsideRow[] {
   return sql.all(
     `SELECT substr(o.identity, ?) AS key, o.line, o.position AS place, q.body AS request, coalesce(n.body, o.body) AS body,
         ${OUTCOME} FROM operations o
@@ -78,7 +78,7 @@ export function outcomesOutside(sql: Sql, { id, scope, setId }: Drop): OutsideRo
 }
 
 /** Returns the outcome of one row by its key; null if the run has not sent it. */
-export function outcomeOfKey(sql: Sql, { id, scope }: Drop, key: string): OutcomeColumns | null {
+export function findOutcomeOfKey(sql: Sql, { id, scope }: Drop, key: string): OutcomeColumns | null {
   return (
     sql.get<OutcomeColumns>(
       `SELECT ${OUTCOME} FROM operations o LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0

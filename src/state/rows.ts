@@ -47,10 +47,10 @@ export interface RowRecord {
  * The location of rows: a row set of a run, or the temporary table `draft` of this connection, for callers that write
  * nothing.
  */
-export type RowsIn = 'draft' | { set: number }
+export type RowLocation = 'draft' | { set: number }
 
 /** Returns SQL for the table that has the rows. */
-export const tableOf = (rows: RowsIn): string =>
+export const toTableSql = (rows: RowLocation): string =>
   rows === 'draft' ? 'temp.draft' : `(SELECT * FROM rows WHERE set_id = ${Number(rows.set)})`
 
 /**
@@ -102,7 +102,7 @@ export function moveDraft(sql: Sql, set: number): void {
 /** Changes the key and the reference of a row. */
 export function moveRow(
   sql: Sql,
-  rows: RowsIn,
+  rows: RowLocation,
   position: number,
   { key, reference }: Pick<RowRecord, 'key' | 'reference'>,
 ): void {
@@ -127,13 +127,13 @@ export function removeOtherSets(sql: Sql, runId: string, keptSet: number | null)
  * Number of rows in a page. At 200 or more, so many objects survive a garbage collection that V8 doubles its young
  * generation.
  */
-const PAGE = 100
+const PAGE_SIZE = 100
 
 /** Yields the rows of a query in pages, in the manifest's order. */
-export async function* pagesOf<Row extends { position: number }>(
+export async function* readRowPages<Row extends { position: number }>(
   state: StateReader,
   query: (sql: Sql, after: number, limit: number) => Row[],
-  limit = PAGE,
+  limit = PAGE_SIZE,
 ): AsyncGenerator<Row[]> {
   for (let after = -1; ; ) {
     const page = await state.read((sql) => query(sql, after, limit))
@@ -147,16 +147,20 @@ export async function* pagesOf<Row extends { position: number }>(
 }
 
 /** Returns the rows after a position, in the manifest's order. */
-export function pageOf(sql: Sql, rows: RowsIn, after: number, limit: number): RowRecord[] {
-  return sql.all(`SELECT ${COLUMNS} FROM ${tableOf(rows)} WHERE position > ? ORDER BY position LIMIT ?`, after, limit)
+export function readRowPage(sql: Sql, rows: RowLocation, after: number, limit: number): RowRecord[] {
+  return sql.all(
+    `SELECT ${COLUMNS} FROM ${toTableSql(rows)} WHERE position > ? ORDER BY position LIMIT ?`,
+    after,
+    limit,
+  )
 }
 
 /** The key of a row, and its line in the manifest. */
 export type RowName = Pick<RowRecord, 'key' | 'line'>
 
 /** Returns the name of the row at a position; null if there is none. */
-export const nameAt = (sql: Sql, rows: RowsIn, position: number): RowName | null =>
-  sql.get<RowName>(`SELECT key, line FROM ${tableOf(rows)} WHERE position = ?`, position) ?? null
+export const findRowName = (sql: Sql, rows: RowLocation, position: number): RowName | null =>
+  sql.get<RowName>(`SELECT key, line FROM ${toTableSql(rows)} WHERE position = ?`, position) ?? null
 
 /** Returns whether any row of the draft has a different key or line than the run's row at the same position. */
 export const areOnOtherLines = (sql: Sql, { setId }: Pick<Drop, 'setId'>): boolean =>
@@ -182,23 +186,23 @@ export function countUnsent(sql: Sql, { id, scope, setId }: Pick<Drop, 'id' | 's
 }
 
 /** Returns the number of a run's failed rows that are not in `rows`. */
-export function countFailedOutside(sql: Sql, rows: RowsIn, { id, scope }: Pick<Drop, 'id' | 'scope'>): number {
+export function countFailedOutside(sql: Sql, rows: RowLocation, { id, scope }: Pick<Drop, 'id' | 'scope'>): number {
   const row = sql.get<{ n: number }>(
     `SELECT count(*) AS n FROM operations WHERE run_id = ? AND released_at IS NULL AND state = 'failed'
-      AND substr(identity, ?) NOT IN (SELECT key FROM ${tableOf(rows)})`,
+      AND substr(identity, ?) NOT IN (SELECT key FROM ${toTableSql(rows)})`,
     ...[id, scope.length + 1],
   )
   return row?.n ?? 0
 }
 
 /** Returns whether a set has a row with this ID or content. */
-export const isPlanned = (sql: Sql, set: number | null, key: string): boolean =>
+export const isPlannedKey = (sql: Sql, set: number | null, key: string): boolean =>
   sql.get('SELECT 1 FROM rows WHERE set_id = ? AND key IN (?, ?)', set ?? -1, `id:${key}`, `row:${key}`) !== undefined
 
 /** Returns the rows at these positions, in the same order. */
-export function rowsAt(sql: Sql, rows: RowsIn, positions: readonly number[]): RowRecord[] {
+export function readRowsAt(sql: Sql, rows: RowLocation, positions: readonly number[]): RowRecord[] {
   return positions.map((position) => {
-    const row = sql.get<RowRecord>(`SELECT ${COLUMNS} FROM ${tableOf(rows)} WHERE position = ?`, position)
+    const row = sql.get<RowRecord>(`SELECT ${COLUMNS} FROM ${toTableSql(rows)} WHERE position = ?`, position)
     if (row === undefined) throw new Error(`there is no row at ${position}`)
     return row
   })
@@ -249,7 +253,7 @@ const editedSql = (drop: Pick<Drop, 'reading'>, row: string, sent = 'o.content')
  */
 export async function* plannedPages(
   state: StateReader,
-  rows: RowsIn,
+  rows: RowLocation,
   run: Pick<Drop, 'id' | 'scope' | 'reading'>,
   by: LookupMethod,
 ): AsyncGenerator<PlannedPage> {
@@ -265,7 +269,7 @@ export async function* plannedPages(
 /** Reads the rows as one JSON text, because with libsql, reading an object for each row takes twice as long. */
 function plannedPage(
   sql: Sql,
-  rows: RowsIn,
+  rows: RowLocation,
   { id, scope, reading }: Pick<Drop, 'id' | 'scope' | 'reading'>,
   by: LookupMethod,
   after: number,
@@ -276,7 +280,7 @@ function plannedPage(
           FILTER (WHERE state IS NULL OR state NOT IN ('accepted', 'deployed') OR isChanged)) AS json
       FROM (SELECT r.position, r.receivers, r.files, o.state,
           o.id IS NOT NULL AND (${editedSql({ reading }, 'r')}) AS isChanged
-        FROM ${tableOf(rows)} r LEFT JOIN operations o ${by === 'line' ? '' : BY_IDENTITY}
+        FROM ${toTableSql(rows)} r LEFT JOIN operations o ${by === 'line' ? '' : BY_IDENTITY}
           ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL ${by === 'line' ? 'AND o.line = r.line' : ''}
         WHERE r.position > ? ORDER BY r.position LIMIT ${PLANNED_PAGE})`,
     id,
@@ -311,9 +315,9 @@ export interface RowChange {
  * Compares rows that were read with the rows of an earlier set and the rows that the run has sent. A row is added if it
  * is in neither of these, and changed if its `id` has other content there.
  */
-export function rowChangesSince(
+export function findRowChanges(
   sql: Sql,
-  rows: RowsIn,
+  rows: RowLocation,
   { id, scope, reading, setId }: Pick<Drop, 'id' | 'scope' | 'reading'> & { setId: number },
 ): RowChange[] {
   createTables(sql, 'earlier')
@@ -321,7 +325,7 @@ export function rowChangesSince(
   const changes = sql.all<RowChange>(
     `SELECT CASE WHEN o.id IS NULL AND e.key IS NULL THEN 'added' ELSE 'changed' END AS kind, d.position, d.key, d.line,
         o.state
-      FROM ${tableOf(rows)} d LEFT JOIN temp.earlier e ON e.key = d.key
+      FROM ${toTableSql(rows)} d LEFT JOIN temp.earlier e ON e.key = d.key
         LEFT JOIN operations o ${BY_IDENTITY} ON o.run_id = ? AND o.identity = ? || d.key AND o.released_at IS NULL
       WHERE (o.id IS NULL AND e.key IS NULL)
         OR (${editedSql({ reading }, 'd', "coalesce(CASE o.state WHEN 'failed' THEN e.content END, o.content, e.content)")})
@@ -332,7 +336,7 @@ export function rowChangesSince(
   const removed = sql.all<RowChange>(
     `SELECT 'removed' AS kind, r.position, r.key, r.line, o.state FROM rows r
         LEFT JOIN operations o ${BY_IDENTITY} ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
-      WHERE r.set_id = ? AND r.key NOT IN (SELECT key FROM ${tableOf(rows)}) ORDER BY r.position`,
+      WHERE r.set_id = ? AND r.key NOT IN (SELECT key FROM ${toTableSql(rows)}) ORDER BY r.position`,
     ...[id, scope, setId],
   )
   sql.script('DROP TABLE temp.earlier')
@@ -353,14 +357,14 @@ const COPIES_PAGE = 1000
  * Yields rows that are copies of earlier rows, in the manifest's order. Omits copies that are in the stored set or that
  * the run has sent.
  */
-export function* copiesOf(
+export function* readCopies(
   sql: Sql,
-  rows: RowsIn,
+  rows: RowLocation,
   { id, scope, setId }: { id: string; scope: string; setId: number | null },
 ): Generator<RowCopy> {
   for (let after = -1; ; ) {
     const page = sql.all<{ position: number; line: number; key: string }>(
-      `SELECT r.position, r.line, r.key FROM ${tableOf(rows)} r
+      `SELECT r.position, r.line, r.key FROM ${toTableSql(rows)} r
         WHERE r.position > ? AND r.key LIKE 'row:%#%' AND r.key NOT IN (SELECT key FROM rows WHERE set_id = ?)
           AND NOT EXISTS (SELECT 1 FROM operations o
             WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL)
@@ -376,8 +380,8 @@ export function* copiesOf(
   }
 }
 
-const findLine = (sql: Sql, rows: RowsIn, key: string): number | undefined =>
-  sql.get<{ line: number }>(`SELECT line FROM ${tableOf(rows)} WHERE key = ? LIMIT 1`, key)?.line
+const findLine = (sql: Sql, rows: RowLocation, key: string): number | undefined =>
+  sql.get<{ line: number }>(`SELECT line FROM ${toTableSql(rows)} WHERE key = ? LIMIT 1`, key)?.line
 
 interface AddedRow {
   key: string
@@ -390,11 +394,11 @@ interface AddedRow {
  */
 export function addedRows(
   sql: Sql,
-  rows: RowsIn,
+  rows: RowLocation,
   { id, scope, setId }: { id: string; scope: string; setId: number | null },
 ): AddedRow[] {
   return sql.all(
-    `SELECT r.key, r.position FROM ${tableOf(rows)} r
+    `SELECT r.key, r.position FROM ${toTableSql(rows)} r
         LEFT JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
         LEFT JOIN rows s ON s.set_id = ? AND s.key = r.key
       WHERE CASE WHEN s.key IS NULL THEN o.id IS NULL

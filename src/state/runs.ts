@@ -53,7 +53,7 @@ export function insertRun(
   return { runId: id, fence }
 }
 
-export function leaseOf(sql: Sql, runId: string): LeaseState {
+export function readLease(sql: Sql, runId: string): LeaseState {
   const row = sql.get<{ holder: string | null; fence: number; beat_at: number }>(
     'SELECT holder, fence, beat_at FROM runs WHERE id = ?',
     runId,
@@ -103,7 +103,11 @@ export function releaseRun(sql: Sql, { runId, fence }: RunLease): void {
 }
 
 /** Releases the run of another process, unless that process has changed the run since it was read. */
-export function releaseOther(sql: Sql, runId: string, { fence, beatAt }: Pick<LeaseState, 'fence' | 'beatAt'>): void {
+export function releaseObservedRun(
+  sql: Sql,
+  runId: string,
+  { fence, beatAt }: Pick<LeaseState, 'fence' | 'beatAt'>,
+): void {
   sql.run(
     'UPDATE runs SET holder = NULL, fence = fence + 1 WHERE id = ? AND fence = ? AND beat_at = ?',
     ...[runId, fence, beatAt],

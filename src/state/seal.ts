@@ -63,7 +63,7 @@ export class CopySeal {
     return String(fstatSync(this.#file, { bigint: true }).ctimeNs)
   }
 
-  takeNote(): void {
+  writeHolder(): void {
     writeSlot(this.#holder, `pid ${pid} on ${hostname()}`)
   }
 
@@ -74,7 +74,7 @@ export class CopySeal {
 }
 
 /** Returns the process that began the last write transaction, or null if the process isn't known. */
-export function holderOf(path: string): string | null {
+export function readHolder(path: string): string | null {
   try {
     return readFileSync(`${path}-holder`, 'utf8').trim() || null
   } catch {
@@ -112,9 +112,9 @@ function isKnownLocation(sql: Sql, { host, device, inode, boot }: SealLocation):
  * Returns why the database may be a copy or an older version of itself; null if this machine wrote it last. Must be
  * called under the lock.
  */
-export function whyCopied(sql: Sql, place: SealLocation, seal: CopySeal): string | null {
+export function findCopyReason(sql: Sql, place: SealLocation, seal: CopySeal): string | null {
   // Run this query first, because it acquires the lock, which prevents other processes from writing the seal.
-  const { counter, sealed_at } = counterOf(sql)
+  const { counter, sealed_at } = readCounter(sql)
   if (counter === 0) return (seal.counter ?? 0) === 0 ? null : 'the previous database is missing'
   if (!isKnownLocation(sql, place)) return 'the database was not used in this location before'
   if (seal.counter !== counter)
@@ -122,8 +122,8 @@ export function whyCopied(sql: Sql, place: SealLocation, seal: CopySeal): string
   return seal.changedAt === sealed_at ? null : 'another program changed state.db-seal'
 }
 
-export function counterOf(sql: Sql): { counter: number; epoch: number; sealed_at: string | null } {
-  const row = sql.get<ReturnType<typeof counterOf>>('SELECT counter, epoch, sealed_at FROM state')
+export function readCounter(sql: Sql): { counter: number; epoch: number; sealed_at: string | null } {
+  const row = sql.get<ReturnType<typeof readCounter>>('SELECT counter, epoch, sealed_at FROM state')
   if (row === undefined) throw new Error('the state has no counter')
   return row
 }

@@ -3,10 +3,10 @@ import type { MintEndpoint } from '../api/mint-endpoints.ts'
 import { GdnError } from '../core/errors.ts'
 import { sha256Hex } from '../core/sha256-hex.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
-import { insertedId } from './collections.ts'
+import { requireInsertedId } from './collections.ts'
 import type { Drop } from './drops.ts'
 import { recordNft } from './row-outcomes.ts'
-import { lastRequest } from './row-requests.ts'
+import { findLastRequestNumber } from './row-requests.ts'
 import {
   addAttempt,
   endLastAttempt,
@@ -35,7 +35,7 @@ export function sendRows(sql: Sql, drop: Drop, request: NewRowRequest, now: numb
   const entered = insertRequest(sql, drop, request)
   for (const [position, row] of request.rows.entries()) {
     try {
-      const operation = enterRow(sql, drop, request.endpoint, row, { request: entered.id, position, now })
+      const operation = insertRow(sql, drop, request.endpoint, row, { request: entered.id, position, now })
       moveOperation(sql, operation, 'intended')
     } catch (error) {
       if (!isDuplicateOperation(error)) throw error
@@ -53,7 +53,7 @@ function insertRequest(
   drop: Drop,
   { key, body, honorsKey }: Pick<NewRowRequest, 'key' | 'body' | 'honorsKey'>,
 ) {
-  const n = lastRequest(sql, drop.id) + 1
+  const n = findLastRequestNumber(sql, drop.id) + 1
   sql.run(
     `INSERT INTO requests (run_id, n, idempotency_key, body, sha256, backend_url, backend_id, incarnation, honors_key,
         listed_at)
@@ -69,10 +69,10 @@ function insertRequest(
     honorsKey === null ? null : Number(honorsKey),
     drop.listedAt,
   )
-  return { id: insertedId(sql.get('SELECT id FROM requests WHERE idempotency_key = ?', key)), n }
+  return { id: requireInsertedId(sql.get('SELECT id FROM requests WHERE idempotency_key = ?', key)), n }
 }
 
-function enterRow(
+function insertRow(
   sql: Sql,
   { id, scope, collectionId }: Drop,
   kind: MintEndpoint,
@@ -170,12 +170,16 @@ export function recordRefusedRepetition(
 /** Records that the outcome of a request is unknown. */
 export function markUnknown(sql: Sql, runId: string, requestId: number, reason: string, now: number): void {
   endAttemptOf(sql, requestId, 'unknown', now)
-  sql.run("UPDATE requests SET outcome = 'unknown', unknown_after = ? WHERE id = ?", lastRequest(sql, runId), requestId)
+  sql.run(
+    "UPDATE requests SET outcome = 'unknown', unknown_after = ? WHERE id = ?",
+    findLastRequestNumber(sql, runId),
+    requestId,
+  )
   moveRequest(sql, requestId, 'sent', 'unknown', reason)
 }
 
 /** Records that a request had no effect, so that its bytes may be sent again. */
-export function noEffectOfRows(sql: Sql, requestId: number, now: number): void {
+export function recordNoEffect(sql: Sql, requestId: number, now: number): void {
   endAttemptOf(sql, requestId, 'no_effect', now)
   moveRequest(sql, requestId, 'sent', 'intended')
 }
@@ -195,7 +199,7 @@ export function forgetRequest(sql: Sql, requestId: number): void {
  * others are removed.
  */
 export function resolveOpenRequests(sql: Sql, runId: string): void {
-  const last = lastRequest(sql, runId)
+  const last = findLastRequestNumber(sql, runId)
   const open = sql.all<{ id: number; state: OperationState }>(
     `SELECT DISTINCT request_id AS id, state FROM operations
       WHERE run_id = ? AND state IN ('planned', 'intended', 'sent') AND released_at IS NULL`,
@@ -207,14 +211,14 @@ export function resolveOpenRequests(sql: Sql, runId: string): void {
       continue
     }
     sql.run("UPDATE requests SET outcome = 'unknown', unknown_after = ? WHERE id = ?", last, id)
-    moveRequest(sql, id, 'sent', 'unknown', NO_RESPONSE)
+    moveRequest(sql, id, 'sent', 'unknown', NO_RESPONSE_REASON)
   }
 }
 
-export const NO_RESPONSE = 'the request may have been sent, but no response was recorded'
+export const NO_RESPONSE_REASON = 'the request may have been sent, but no response was recorded'
 
 /** Records rows that were already minted, as the rows of a request that this run never sends. */
-export function enterFound(
+export function insertFoundRows(
   sql: Sql,
   drop: Drop,
   mint: {
@@ -231,7 +235,7 @@ export function enterFound(
   const { id } = insertRequest(sql, drop, { key: `found:${randomUUID()}`, body, honorsKey: null })
   sql.run("UPDATE requests SET outcome = 'found' WHERE id = ?", id)
   for (const [position, row] of mint.rows.entries()) {
-    const operation = enterRow(sql, drop, sender === null ? 'createnft' : 'createnfttrans', row, {
+    const operation = insertRow(sql, drop, sender === null ? 'createnft' : 'createnfttrans', row, {
       request: id,
       position,
       now,

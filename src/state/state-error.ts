@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import { shellWord } from '../core/shell-word.ts'
-import { fileProblem, isDamaged } from '../sqlite/sqlite-error.ts'
+import { fileProblem, isDamagedError } from '../sqlite/sqlite-error.ts'
 import { SCHEMA_VERSION } from './schema-version.ts'
 
 /**
@@ -40,7 +40,7 @@ export function otherSchemaError(path: string, version: number): GdnError {
  */
 export function stateError(path: string, error: unknown): unknown {
   if (error instanceof GdnError) return error
-  if (isDamaged(error)) return damagedStateError(path, messageOf(error), error)
+  if (isDamagedError(error)) return damagedStateError(path, messageOf(error), error)
   const stateDir = dirname(path)
   const code = systemCode(error)
   const problem = fileProblem(error)

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { statePath, withState } from './open-state.ts'
-import { noteBurned } from './row-outcomes.ts'
+import { markBurned } from './row-outcomes.ts'
 
 /**
  * Records that NFTs were burned, so that runs on this machine count them.
@@ -11,7 +11,7 @@ export async function storeBurned(stateDir: string, nfts: readonly string[]): Pr
   if (nfts.length === 0 || !existsSync(statePath(stateDir))) return
   await withState(stateDir, (state) =>
     state.write((sql) => {
-      for (const nft of nfts) noteBurned(sql, nft)
+      for (const nft of nfts) markBurned(sql, nft)
     }),
   )
 }

@@ -36,14 +36,14 @@ export const TRANSITIONS: Readonly<Record<OperationState, readonly OperationStat
  * The SQL condition for live operations. The unique index `one_live_operation` has the same condition, so that each
  * name has at most one live operation.
  */
-export const LIVE = `released_at IS NULL AND rival IS NULL
+export const IS_LIVE = `released_at IS NULL AND rival IS NULL
   AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')`
 
 /** Returns whether an error means that a name already has a live operation. */
 export const isDuplicateOperation = (error: unknown): boolean => messageOf(error).includes('one_live_operation')
 
 /** Selects the live operation of another run that has the same name as the operation `o`. */
-const DUPLICATE = `SELECT id FROM operations WHERE ${LIVE} AND server_id = o.server_id
+const DUPLICATE = `SELECT id FROM operations WHERE ${IS_LIVE} AND server_id = o.server_id
   AND coalesce(collection_id, 0) = coalesce(o.collection_id, 0) AND kind = o.kind AND identity = o.identity
   AND run_id <> o.run_id`
 

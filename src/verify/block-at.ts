@@ -15,7 +15,7 @@ type Node = Pick<ChainReader, 'request' | 'origin'>
  *
  * @throws GdnError `bad_answer`
  */
-export async function blockAt(node: Node, which: number | 'latest' | 'finalized'): Promise<Block | null> {
+export async function readBlockAt(node: Node, which: number | 'latest' | 'finalized'): Promise<Block | null> {
   const name = typeof which === 'number' ? `0x${which.toString(16)}` : which
   const response = await node.request('eth_getBlockByNumber', [name, false])
   if ('error' in response) {
@@ -29,14 +29,14 @@ export async function blockAt(node: Node, which: number | 'latest' | 'finalized'
   if (block === null) return null
   const { number, hash, timestamp } = block
   const time = isQuantity(timestamp) ? Number(timestamp) * 1000 : Number.NaN
-  if (!isQuantity(number) || !(time <= LAST_TIME) || !/^0x[0-9a-f]{64}$/i.test(String(hash))) {
+  if (!isQuantity(number) || !(time <= MAX_TIME_MS) || !/^0x[0-9a-f]{64}$/i.test(String(hash))) {
     throw new GdnError('bad_answer', `${node.origin} returned an invalid block`)
   }
   return { number: Number(number), hash: String(hash).toLowerCase(), time }
 }
 
 /** The latest time that a Date can represent, in milliseconds. */
-const LAST_TIME = 8.64e15
+const MAX_TIME_MS = 8.64e15
 const isQuantity = (value: unknown): value is string => typeof value === 'string' && /^0x[0-9a-f]{1,13}$/i.test(value)
 
 /** Returns whether a node simulates a chain, on which no reorg removes the newest block. */

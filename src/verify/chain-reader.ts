@@ -1,4 +1,4 @@
-import { statusOf } from '../client/responses.ts'
+import { findStatus } from '../client/responses.ts'
 import type { RetryClock } from '../client/retry-clock.ts'
 import { RETRY_BACKOFF, retryRead } from '../client/retry-read.ts'
 import type { Transport, TransportResponse } from '../client/transport.ts'
@@ -56,13 +56,13 @@ interface ChainReaderOptions {
 }
 
 /** Maximum number of calls in a batch. Most nodes accept this size. */
-const MAX_BATCH = 100
+const MAX_CALLS_PER_BATCH = 100
 const TIMEOUT_MS = 20_000
 /** Maximum length of a node's error message, in characters. */
-const MAX_MESSAGE = 500
+const MAX_MESSAGE_LENGTH = 500
 
 /** Maximum number of attempts for a failed call. */
-const ROUNDS = 3
+const MAX_ROUNDS = 3
 const NO_RESPONSE: CallResult = { kind: 'failed', message: 'no response to this call' }
 
 /**
@@ -109,7 +109,7 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
   const noChainError = (why: string, status: number) =>
     new GdnError('bad_answer', `no chain responds at ${origin}: ${why}`, { details: { status } })
   const badStatusError = (response: TransportResponse) =>
-    noChainError(`HTTP ${response.status}${contentOf(response)}`, response.status)
+    noChainError(`HTTP ${response.status}${describeContent(response)}`, response.status)
 
   async function post(body: unknown): Promise<unknown> {
     const response = await exchange(body)
@@ -120,11 +120,11 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
   async function request(method: string, params: readonly unknown[]): Promise<NodeResponse> {
     const reply = await exchange({ jsonrpc: '2.0', id: 1, method, params })
     // Some providers send JSON-RPC errors with a status other than 200.
-    const response = asResponse(parseJson(reply.body))
+    const response = parseResponse(parseJson(reply.body))
     if (response?.error !== undefined && response.error !== null) {
       const { code } = response.error
       return {
-        error: { code: typeof code === 'number' ? code : 0, message: errorText(response).slice(0, MAX_MESSAGE) },
+        error: { code: typeof code === 'number' ? code : 0, message: errorText(response).slice(0, MAX_MESSAGE_LENGTH) },
       }
     }
     if (reply.status !== 200) throw badStatusError(reply)
@@ -135,27 +135,30 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
   async function ask(method: string): Promise<bigint> {
     const reply = await exchange({ jsonrpc: '2.0', id: 1, method, params: [] })
     if (reply.status !== 200) throw badStatusError(reply)
-    const response = asResponse(parseJson(reply.body))
+    const response = parseResponse(parseJson(reply.body))
     const { result } = response ?? {}
     if (typeof result === 'string' && /^0x[0-9a-fA-F]{1,64}$/.test(result)) return BigInt(result)
-    throw noChainError(response === null ? `the response is not JSON-RPC${contentOf(reply)}` : errorText(response), 200)
+    throw noChainError(
+      response === null ? `the response is not JSON-RPC${describeContent(reply)}` : errorText(response),
+      200,
+    )
   }
 
   async function askBatch(calls: readonly NodeCall[]): Promise<CallResult[]> {
     const requests = calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))
     const responses = await post(requests).catch((error: unknown) => {
-      const status = statusOf(error)
+      const status = findStatus(error)
       if (status === undefined || status === 429 || requests.length === 1) throw error
       return null
     })
     if (Array.isArray(responses)) {
       const byId = new Map(responses.map((response): [unknown, unknown] => [asObject(response)?.id, response]))
-      if (requests.some(({ id }) => byId.has(id))) return requests.map(({ id }) => resultOf(byId.get(id)))
+      if (requests.some(({ id }) => byId.has(id))) return requests.map(({ id }) => parseCallResult(byId.get(id)))
     }
     // Some nodes accept no batches, or only smaller batches. They return errors in various forms and with various
     // statuses.
     const results: CallResult[] = []
-    for (const request of requests) results.push(resultOf(await post(request)))
+    for (const request of requests) results.push(parseCallResult(await post(request)))
     return results
   }
 
@@ -163,7 +166,7 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
     const results: CallResult[] = []
     let open = calls.map((_, index) => index)
     for (let round = 1; ; round++) {
-      for (const chunk of chunksOf(open, MAX_BATCH)) {
+      for (const chunk of chunksOf(open, MAX_CALLS_PER_BATCH)) {
         const asking = askBatch(chunk.flatMap((index) => calls[index] ?? []))
         // If a later round gets no response, return the results of the earlier rounds.
         const responses = await (round === 1 ? asking : asking.catch(nullIfUnanswered))
@@ -171,7 +174,7 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
         for (const [number, index] of chunk.entries()) results[index] = responses[number] ?? NO_RESPONSE
       }
       open = open.filter((index) => mayRepeat(results[index] ?? NO_RESPONSE, round))
-      if (open.length === 0 || round === ROUNDS) return results
+      if (open.length === 0 || round === MAX_ROUNDS) return results
       await clock.sleep(backoffMs(round + 1, RETRY_BACKOFF, clock.random), signal)
     }
   }
@@ -192,12 +195,12 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
  * Returns the media type of a response that isn't JSON, for messages. The body isn't shown, because it may contain the
  * URL.
  */
-function contentOf({ headers }: TransportResponse): string {
+function describeContent({ headers }: TransportResponse): string {
   const [type = ''] = (headers['content-type'] ?? '').split(';')
   return /^[\w.+-]{1,40}\/[\w.+-]{1,40}$/.test(type) && !type.endsWith('json') ? ` (${type})` : ''
 }
 
-function asResponse(value: unknown): NodeReply | null {
+function parseResponse(value: unknown): NodeReply | null {
   const record = asObject(value)
   return record === null || !('result' in record || 'error' in record) ? null : (record as NodeReply)
 }
@@ -205,8 +208,8 @@ function asResponse(value: unknown): NodeReply | null {
 const errorText = ({ error }: NodeReply): string =>
   typeof error?.message === 'string' ? error.message : 'an invalid response'
 
-function resultOf(value: unknown): CallResult {
-  const response = asResponse(value)
+function parseCallResult(value: unknown): CallResult {
+  const response = parseResponse(value)
   if (response === null) return NO_RESPONSE
   const { result } = response
   // A regular expression with a repeated group would overflow the stack for results of several megabytes.

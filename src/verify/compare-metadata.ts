@@ -1,6 +1,6 @@
 import { CID } from 'multiformats/cid'
 import { extraKeys } from '../api/metadata.ts'
-import { type Attribute, fileAttribute } from '../api/traits.ts'
+import { type Attribute, toFileAttribute } from '../api/traits.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 
 /** The metadata in the request for an NFT. */
@@ -13,7 +13,7 @@ export interface RequestedMetadata {
 }
 
 /** Returns metadata from a server in the form of a request, or null if the server returned a different form. */
-export function asRequested(metadata: unknown): RequestedMetadata | null {
+export function parseRequested(metadata: unknown): RequestedMetadata | null {
   if (metadata === null || typeof metadata !== 'object') return null
   const { title, description, file_fields } = metadata as Partial<RequestedMetadata>
   const isWhole = typeof title === 'string' && typeof description === 'string' && Array.isArray(file_fields)
@@ -36,7 +36,7 @@ export interface Difference {
  *
  * @param stored the parsed metadata file
  */
-export function metadataDifferences(requested: RequestedMetadata, stored: unknown): Difference[] {
+export function findMetadataDifferences(requested: RequestedMetadata, stored: unknown): Difference[] {
   if (stored === null || typeof stored !== 'object' || Array.isArray(stored)) {
     return [{ what: 'metadata', expected: 'a JSON object', found: JSON.stringify(stored) }]
   }
@@ -52,13 +52,13 @@ export function metadataDifferences(requested: RequestedMetadata, stored: unknow
   expect('name', requested.title)
   expect('description', requested.description)
   for (const { key, url } of requested.file_fields) {
-    if (/^ipfs:\/\//i.test(url)) expect(key, url, sameContent(file[key], url))
+    if (/^ipfs:\/\//i.test(url)) expect(key, url, hasSameContent(file[key], url))
     else if (/^ar:\/\//i.test(url)) expect(key, url)
     else expect(key, `an ipfs URL of ${url}`, isIpfsUrl(file[key]))
   }
   for (const key of extraKeys(requested)) expect(key, requested[key])
   if (requested.attribute !== undefined) {
-    expect('attributes', requested.attribute.map(fileAttribute))
+    expect('attributes', requested.attribute.map(toFileAttribute))
   }
   return differences
 }
@@ -71,7 +71,7 @@ const foundText = (file: Readonly<Record<string, unknown>>, key: string): string
 const isIpfsUrl = (value: unknown): boolean => typeof value === 'string' && splitIpfs(value) !== null
 
 /** Returns whether two ipfs URLs refer to the same content. CIDs may have either version and any base. */
-function sameContent(value: unknown, url: string): boolean {
+function hasSameContent(value: unknown, url: string): boolean {
   const [a, b] = [typeof value === 'string' ? splitIpfs(value) : null, splitIpfs(url)]
   if (a === null || b === null || a.path !== b.path) return false
   return a.cid.code === b.cid.code && Buffer.from(a.cid.multihash.bytes).equals(b.cid.multihash.bytes)

@@ -40,21 +40,21 @@ const ENTRY_POINTS: ReadonlySet<string> = new Set([
 ])
 
 /** The code of an account that delegates to a contract (EIP-7702). */
-const DELEGATION = /^0xef0100[0-9a-f]{40}$/
+const DELEGATION_CODE = /^0xef0100[0-9a-f]{40}$/
 /**
  * The code of a token-bound account (ERC-6551): an ERC-1167 proxy, followed by salt, chain ID, token contract and token
  * ID.
  */
-const TOKEN_BOUND = /^0x363d3d373d3d3d363d73[0-9a-f]{40}5af43d82803e903d91602b57fd5bf3[0-9a-f]{256}$/
+const TOKEN_BOUND_CODE = /^0x363d3d373d3d3d363d73[0-9a-f]{40}5af43d82803e903d91602b57fd5bf3[0-9a-f]{256}$/
 
 /** Returns the kind of a known address, or null. */
 export const knownAddressKind = (address: string): string | null => KNOWN_ADDRESSES[address.toLowerCase()] ?? null
 
 /** Returns the kind of a contract based on its code, or null. */
-export function kindOfCode(code: string): string | null {
+export function classifyCode(code: string): string | null {
   const lower = code.toLowerCase()
-  if (DELEGATION.test(lower)) return 'smart account, EIP-7702'
-  return TOKEN_BOUND.test(lower) ? 'ERC-6551 account' : null
+  if (DELEGATION_CODE.test(lower)) return 'smart account, EIP-7702'
+  return TOKEN_BOUND_CODE.test(lower) ? 'ERC-6551 account' : null
 }
 
 /**
@@ -64,7 +64,7 @@ export function kindOfCode(code: string): string | null {
 export const KIND_CALLS = ['0xa619486e', '0xb0d691fe', '0x0dfe1681'] as const
 
 /** Returns the kind of a contract based on the addresses that `KIND_CALLS` returned, in the same order. */
-export function kindOfResults([singleton, entryPoint, token0]: readonly (string | null)[]): string | null {
+export function classifyResults([singleton, entryPoint, token0]: readonly (string | null)[]): string | null {
   if (singleton != null && SAFE_SINGLETONS.has(singleton)) return 'Safe'
   if (entryPoint != null && ENTRY_POINTS.has(entryPoint)) return 'smart account, ERC-4337'
   return token0 == null || /^0x0+$/.test(token0) ? null : 'pool'

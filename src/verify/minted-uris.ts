@@ -5,7 +5,7 @@ import { digestSlot } from './abi.ts'
 import type { CallResult, ChainReader } from './chain-reader.ts'
 
 /** Maximum number of tokens that a gdn backend mints with one metadata directory. */
-const MAX_BATCH = 200n
+const MAX_BUNDLE_TOKENS = 200n
 const [DAG_PB, SHA_256] = [0x70, 0x12]
 
 /**
@@ -16,20 +16,20 @@ const [DAG_PB, SHA_256] = [0x70, 0x12]
  * @param at.from the first token that may begin a batch. Tokens of earlier batches are omitted. Default: 1
  * @throws GdnError `bad_answer` if the node doesn't return the storage
  */
-export async function mintedUris(
+export async function readMintedUris(
   chain: Pick<ChainReader, 'storageAt'>,
   contract: string,
   ids: readonly bigint[],
   { block, from = 1n }: { block?: string; from?: bigint } = {},
 ): Promise<Map<bigint, string>> {
   const heads = new Set<bigint>()
-  for (const id of ids) for (let head = id; head >= from && head > id - MAX_BATCH; head--) heads.add(head)
+  for (const id of ids) for (let head = id; head >= from && head > id - MAX_BUNDLE_TOKENS; head--) heads.add(head)
   const headList = [...heads]
   const words = await chain.storageAt(contract, headList.map(digestSlot), block)
-  const digests = new Map(headList.map((head, at) => [head, digestIn(words[at])]))
+  const digests = new Map(headList.map((head, at) => [head, parseDigest(words[at])]))
   const uris = new Map<bigint, string>()
   for (const id of ids) {
-    for (let head = id; head >= from && head > id - MAX_BATCH; head--) {
+    for (let head = id; head >= from && head > id - MAX_BUNDLE_TOKENS; head--) {
       const digest = digests.get(head)
       if (digest == null) continue
       uris.set(id, `ipfs://${CID.createV1(DAG_PB, createDigest(SHA_256, digest))}/${id - head}.json`)
@@ -40,7 +40,7 @@ export async function mintedUris(
 }
 
 /** Returns the digest in a word, or null if the word is 0. */
-function digestIn(word: CallResult | undefined): Buffer | null {
+function parseDigest(word: CallResult | undefined): Buffer | null {
   if (word?.kind === 'value' && /^0x[0-9a-f]{64}$/i.test(word.data)) {
     return /^0x0+$/.test(word.data) ? null : Buffer.from(word.data.slice(2), 'hex')
   }

@@ -32,11 +32,11 @@ interface StorageReaderOptions {
 }
 
 const TIMEOUT_MS = 30_000
-const IPFS = /^ipfs:\/\/((?:Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120})(?:\/[^?#\p{Cs}]*)?)$/u
+const IPFS_URL = /^ipfs:\/\/((?:Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120})(?:\/[^?#\p{Cs}]*)?)$/u
 
 /** Returns the gateway URL for an ipfs URL, or null for any other URL. */
-export function atGateway(gateway: string, ipfsUrl: string): string | null {
-  const path = IPFS.exec(ipfsUrl)?.[1]
+export function toGatewayUrl(gateway: string, ipfsUrl: string): string | null {
+  const path = IPFS_URL.exec(ipfsUrl)?.[1]
   if (path === undefined) return null
   // The path in an untrusted token URI must not lead to other parts of the gateway.
   if (path.split('/').some((part) => part === '.' || part === '..')) return null
@@ -51,7 +51,7 @@ export function createStorageReader(options: StorageReaderOptions): StorageReade
   const { transport, clock, userAgent, signal, maxBytes } = options
   const { origin } = new URL(options.gateway)
   const read: StorageReader['read'] = async (ipfsUrl) => {
-    const url = atGateway(options.gateway, ipfsUrl)
+    const url = toGatewayUrl(options.gateway, ipfsUrl)
     if (url === null) return { kind: 'failed', message: `${JSON.stringify(ipfsUrl)} is not an ipfs URL` }
     try {
       const response = await retryRead(origin, clock, signal, () =>
@@ -77,7 +77,7 @@ export function createStorageReader(options: StorageReaderOptions): StorageReade
   return {
     read,
     async readJson(ipfsUrl) {
-      if (atGateway(options.gateway, ipfsUrl) === null) {
+      if (toGatewayUrl(options.gateway, ipfsUrl) === null) {
         return { kind: 'failed', message: 'the token URI is not an ipfs URL' }
       }
       const result = await read(ipfsUrl)

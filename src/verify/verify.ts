@@ -1,11 +1,11 @@
 import { GdnError, isInterruption } from '../core/errors.ts'
-import { decodeAddress, decodeString, ownerOfCall, parseTokenId, tokenUri } from './abi.ts'
+import { decodeAddress, decodeString, ownerOfCall, parseTokenId, tokenUriCall } from './abi.ts'
 import type { CallResult, ChainReader } from './chain-reader.ts'
-import { type Difference, metadataDifferences, type RequestedMetadata } from './compare-metadata.ts'
+import { type Difference, findMetadataDifferences, type RequestedMetadata } from './compare-metadata.ts'
 import type { StorageReader } from './storage-reader.ts'
 
 /** The expected state of an NFT. */
-export interface Claim {
+export interface ExpectedNft {
   contractAddress: string
   tokenId: string | null
   owner: string
@@ -25,7 +25,7 @@ export type Verification =
   | { verified: null; reason: string }
 
 /** Maximum number of NFTs to verify concurrently. */
-const AT_ONCE = 8
+const MAX_CONCURRENT_NFTS = 8
 
 /**
  * Compares NFTs with the chain and the storage: the owner, the token URI, and the metadata file at that URI.
@@ -36,14 +36,14 @@ const AT_ONCE = 8
 export async function verifyNfts(
   chain: Pick<ChainReader, 'call'>,
   storage: Pick<StorageReader, 'readJson'>,
-  claims: readonly Claim[],
+  claims: readonly ExpectedNft[],
 ): Promise<Verification[]> {
   const ids = claims.map(({ tokenId }) => (tokenId === null ? null : parseTokenId(tokenId)))
   const calls = claims.flatMap(({ contractAddress: to }, i) => {
     const id = ids[i] ?? null
-    return id === null ? [] : [ownerOfCall(id), tokenUri(id)].map((data) => ({ to, data }))
+    return id === null ? [] : [ownerOfCall(id), tokenUriCall(id)].map((data) => ({ to, data }))
   })
-  const results = await readAll(chain, calls)
+  const results = await callAll(chain, calls)
   const verifications: Verification[] = []
   const jobs: (() => Promise<void>)[] = []
   let at = 0
@@ -54,20 +54,20 @@ export async function verifyNfts(
     }
     const [owner, uri] = [results[at++], results[at++]]
     jobs.push(async () => {
-      verifications[i] = await verify(storage, claim, owner ?? NO_RESPONSE, uri ?? NO_RESPONSE)
+      verifications[i] = await verifyNft(storage, claim, owner ?? NO_RESPONSE, uri ?? NO_RESPONSE)
     })
   }
   const remaining = jobs[Symbol.iterator]()
   const work = async () => {
     for (const job of remaining) await job()
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  await Promise.all(Array.from({ length: MAX_CONCURRENT_NFTS }, work))
   return verifications
 }
 
 const NO_RESPONSE: CallResult = { kind: 'failed', message: 'no response' }
 
-async function readAll(chain: Pick<ChainReader, 'call'>, calls: Parameters<ChainReader['call']>[0]) {
+async function callAll(chain: Pick<ChainReader, 'call'>, calls: Parameters<ChainReader['call']>[0]) {
   try {
     return await chain.call(calls)
   } catch (error) {
@@ -76,9 +76,9 @@ async function readAll(chain: Pick<ChainReader, 'call'>, calls: Parameters<Chain
   }
 }
 
-async function verify(
+async function verifyNft(
   storage: Pick<StorageReader, 'readJson'>,
-  claim: Claim,
+  claim: ExpectedNft,
   owner: CallResult,
   uri: CallResult,
 ): Promise<Verification> {
@@ -92,7 +92,7 @@ async function verify(
   const differences: Difference[] = []
   const actualOwner = decodeAddress(owner.data)
   if (actualOwner !== claim.owner.toLowerCase()) {
-    differences.push({ what: 'owner', expected: claim.owner, found: actualOwner ?? orNoContract(owner.data) })
+    differences.push({ what: 'owner', expected: claim.owner, found: actualOwner ?? describeCallData(owner.data) })
   }
   const url = uri.kind === 'value' ? decodeString(uri.data) : null
   if (url === null || (claim.metadataUrl !== null && url !== claim.metadataUrl)) {
@@ -100,7 +100,7 @@ async function verify(
   }
   if (url !== null && claim.requested !== null) {
     const stored = await storage.readJson(url)
-    if (stored.kind === 'json') differences.push(...metadataDifferences(claim.requested, stored.value))
+    if (stored.kind === 'json') differences.push(...findMetadataDifferences(claim.requested, stored.value))
     else if (stored.kind === 'missing') differences.push({ what: 'metadata', expected: url, found: null })
     else if (differences.length === 0) return { verified: null, reason: `its metadata: ${stored.message}` }
   }
@@ -108,4 +108,4 @@ async function verify(
 }
 
 /** Returns 'no contract' for empty data. An address without a contract returns empty data for every call. */
-const orNoContract = (data: string): string => (data === '0x' ? 'no contract' : data)
+const describeCallData = (data: string): string => (data === '0x' ? 'no contract' : data)

@@ -11,8 +11,8 @@ import { parseKeystore } from '../keystore/parse.ts'
 import { readSecretFile } from '../keystore/private-file.ts'
 import { type SavedAddress, savedAddresses } from '../state/addresses.ts'
 import { type SavedGroup, savedGroups } from '../state/groups.ts'
-import { openStateIfThere } from '../state/open-state.ts'
-import { checkWalletFolder, KEYSTORE_ENDING, keystoreNames } from './folder.ts'
+import { openStateIfExists } from '../state/open-state.ts'
+import { checkWalletFolder, KEYSTORE_EXTENSION, listKeystoreNames } from './folder.ts'
 import { readName } from './names.ts'
 import { nameTakenError, refuseKeystore } from './new-names.ts'
 
@@ -95,7 +95,7 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
   const savedAsGroup = new Map<string, SavedGroup>()
   let problem: GdnError | null = null
   try {
-    const { addresses, groups } = await readSaved(stateDir, signal)
+    const { addresses, groups } = await readSavedAddresses(stateDir, signal)
     for (const contact of addresses) saved.set(contact.name, contact)
     for (const group of groups) savedAsGroup.set(group.name, group)
   } catch (error) {
@@ -114,12 +114,12 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
   const addressOfName = new Map<string, string | null>()
   let all: Set<string> | null = null
   const names = () => {
-    all ??= new Set([...keystoreNames(folder), ...readBook().addresses.keys(), ...readBook().groups.keys()])
+    all ??= new Set([...listKeystoreNames(folder), ...readBook().addresses.keys(), ...readBook().groups.keys()])
     return all
   }
 
   function find(name: string, place: Place): string | null {
-    const keystore = join(folder, name + KEYSTORE_ENDING)
+    const keystore = join(folder, name + KEYSTORE_EXTENSION)
     const hasKeystore = checkWalletFolder(folder) && existsSync(keystore)
     if (problem !== null && !(hasKeystore && problem.code === 'native_missing'))
       throw unreadableNameError(name, place, problem)
@@ -129,7 +129,7 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
     if (isGroup) throw groupInsteadError(name, place)
     if (!hasKeystore) return address
     if (address !== null) throw ambiguousNameError(name, `the saved address ${address}`, keystore, place)
-    return addressOfKeystore(keystore)
+    return readKeystoreAddress(keystore)
   }
 
   function unknownNameError(name: string, place: Place): GdnError {
@@ -182,12 +182,14 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
       if (currentUse !== undefined) throw nameTakenError(name, currentUse)
     },
     list() {
-      const addresses = [...readBook().addresses.values()].map(ofAddress)
-      const keystores = keystoreNames(folder).map((name) => ofKeystore(name, join(folder, name + KEYSTORE_ENDING)))
+      const addresses = [...readBook().addresses.values()].map(fromSavedAddress)
+      const keystores = listKeystoreNames(folder).map((name) =>
+        fromKeystore(name, join(folder, name + KEYSTORE_EXTENSION)),
+      )
       for (const keystore of keystores) {
         const contact = addresses.find(({ name }) => name === keystore.name)
         if (contact === undefined) continue
-        keystore.problem = withHint(
+        keystore.problem = formatWithHint(
           ambiguousNameError(contact.name, `the saved address ${contact.address}`, keystore.file, {}),
         )
         contact.problem = keystore.problem
@@ -197,8 +199,8 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
   }
 }
 
-async function readSaved(stateDir: string, signal: AbortSignal | undefined) {
-  const state = await openStateIfThere(stateDir, { signal })
+async function readSavedAddresses(stateDir: string, signal: AbortSignal | undefined) {
+  const state = await openStateIfExists(stateDir, { signal })
   if (state === null) return { addresses: [], groups: [] }
   try {
     await refuseOpenFile(state.path)
@@ -234,7 +236,7 @@ const groupInsteadError = (name: string, place: Place) =>
     hint: `To mint an NFT to each member, run \`gdn batch mint <row.json> --to @${name}\`. To list the members, run \`gdn wallet group @${name}\`.`,
   })
 
-const ofAddress = ({ name, address, created_at }: SavedAddress): KnownWallet & { address: string } => ({
+const fromSavedAddress = ({ name, address, created_at }: SavedAddress): KnownWallet & { address: string } => ({
   name,
   kind: 'address',
   address,
@@ -243,20 +245,20 @@ const ofAddress = ({ name, address, created_at }: SavedAddress): KnownWallet & {
   problem: null,
 })
 
-function ofKeystore(name: string, file: string): KnownWallet & { file: string } {
+function fromKeystore(name: string, file: string): KnownWallet & { file: string } {
   let address: string | null = null
   let problem: string | null = null
   let createdAt = ''
   try {
     createdAt = statSync(file).mtime.toISOString()
-    address = addressOfKeystore(file)
+    address = readKeystoreAddress(file)
   } catch (error) {
-    problem = withHint(error)
+    problem = formatWithHint(error)
   }
   return { name, kind: 'keystore', address, file, createdAt, problem }
 }
 
-function withHint(error: unknown): string {
+function formatWithHint(error: unknown): string {
   const hint = error instanceof GdnError ? error.hint : undefined
   return hint === undefined ? messageOf(error) : `${messageOf(error)}. ${hint}`
 }
@@ -265,7 +267,7 @@ function withHint(error: unknown): string {
  * Returns the address in a keystore. The address was checked when the file was created, and only the owner can change
  * the file.
  */
-function addressOfKeystore(file: string): string {
+function readKeystoreAddress(file: string): string {
   const { address } = parseKeystore(readSecretFile(file, MAX_KEYSTORE_BYTES), file)
   if (address !== null) return checksumAddress(address)
   throw new GdnError('invalid_input', "has no address, so it can't be used by name", {

@@ -30,7 +30,7 @@ export interface Contacts {
 const COLUMNS = ['name', 'address', 'groups'] as const
 type Column = (typeof COLUMNS)[number]
 type Columns = { name: number; address: number; groups: number | undefined }
-const HINT = 'Use the columns name, address and groups.'
+const COLUMNS_HINT = 'Use the columns name, address and groups.'
 /** Maximum number of contacts. A longer file is most likely a receiver list. */
 const MAX_CONTACTS = 100_000
 
@@ -53,8 +53,8 @@ export async function readContacts(source: ManifestSource): Promise<Contacts> {
 async function addContacts(source: ManifestSource, { contacts, issues }: Contacts): Promise<void> {
   const { name: file, bytes } = await openManifestSource(source)
   const text = withOneLineEnding(decodeText(bytes, file))
-  const csv = await openCsv(text, file, (name) => columnOf(name) !== undefined)
-  const columns = columnsOf(csv, file, issues)
+  const csv = await openCsv(text, file, (name) => parseColumn(name) !== undefined)
+  const columns = findColumns(csv, file, issues)
   const lines = new Map<string, number>()
   let rows = 0
   for await (const records of csv.blocks()) {
@@ -69,7 +69,7 @@ async function addContacts(source: ManifestSource, { contacts, issues }: Contact
       }
       if ('issue' in record) issues.push(record.issue)
       else {
-        const contact = contactOf({ file, columns, ...record }, lines, issues)
+        const contact = parseContact({ file, columns, ...record }, lines, issues)
         if (contact !== null) contacts.push(contact)
       }
     }
@@ -90,7 +90,7 @@ interface Row {
 }
 
 /** Returns the contact of a row, or null if the row has problems. `lines` contains the lines of earlier names. */
-function contactOf({ file, columns, line, cells }: Row, lines: Map<string, number>, issues: ManifestIssue[]) {
+function parseContact({ file, columns, line, cells }: Row, lines: Map<string, number>, issues: ManifestIssue[]) {
   const before = issues.length
   const place = (column: Column) => ({ file, line, field: column, column: (columns[column] ?? 0) + 1 })
   const cellText = (column: Column) => unescapeCell((cells[columns[column] ?? cells.length] ?? '').trim())
@@ -117,21 +117,21 @@ function contactOf({ file, columns, line, cells }: Row, lines: Map<string, numbe
   return issues.length > before ? null : { name, address: checksumAddress(address), groups: [...groups], place }
 }
 
-const columnOf = (name: string): Column | undefined => COLUMNS.find((column) => column === name.trim().toLowerCase())
+const parseColumn = (name: string): Column | undefined => COLUMNS.find((column) => column === name.trim().toLowerCase())
 
 /**
  * Finds the columns in the header, and reports unknown columns.
  *
  * @throws ManifestError if a required column is missing
  */
-function columnsOf({ header: { line, names } }: CsvFile, file: string, issues: ManifestIssue[]): Columns {
+function findColumns({ header: { line, names } }: CsvFile, file: string, issues: ManifestIssue[]): Columns {
   const columns: Partial<Record<Column, number>> = {}
   for (const [index, name] of names.entries()) {
-    const column = columnOf(name)
+    const column = parseColumn(name)
     const place = { file, line, column: index + 1 }
     if (column === undefined) {
       const near = nearest(name.trim(), COLUMNS)
-      const hint = near === undefined ? `${HINT} Remove other columns.` : `Did you mean ${near}?`
+      const hint = near === undefined ? `${COLUMNS_HINT} Remove other columns.` : `Did you mean ${near}?`
       issues.push({ place, message: `unknown column ${quoted(name)}`, hint })
     } else if (columns[column] === undefined) columns[column] = index
     else issues.push({ place, message: `the column ${column} is repeated`, hint: 'Remove one of the columns.' })
@@ -139,7 +139,7 @@ function columnsOf({ header: { line, names } }: CsvFile, file: string, issues: M
   const { name, address, groups } = columns
   if (name !== undefined && address !== undefined) return { name, address, groups }
   const missing = name === undefined ? 'name' : 'address'
-  throw new ManifestError({ place: { file }, message: `has no column ${missing}`, hint: HINT })
+  throw new ManifestError({ place: { file }, message: `has no column ${missing}`, hint: COLUMNS_HINT })
 }
 
 /** Returns a hint with a valid name that resembles the given one, or undefined if there is no such name. */

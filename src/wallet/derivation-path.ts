@@ -1,6 +1,6 @@
 import type { KeyKind } from './new-key.ts'
 
-const FORM = /^m(?:\/(?:0|[1-9]\d{0,9})['h]?){1,10}$/
+const PATH_PATTERN = /^m(?:\/(?:0|[1-9]\d{0,9})['h]?){1,10}$/
 const MAX_INDEX = 2 ** 31 - 1
 
 /**
@@ -18,8 +18,8 @@ export interface PathPart {
 }
 
 /** Parses a BIP-32 derivation path, whose hardened parts end with `'` or `h`. Returns null if the path is invalid. */
-export function readPath(text: string): PathPart[] | null {
-  if (!FORM.test(text)) return null
+export function parsePath(text: string): PathPart[] | null {
+  if (!PATH_PATTERN.test(text)) return null
   const parts = text
     .split('/')
     .slice(1)

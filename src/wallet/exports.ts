@@ -9,10 +9,10 @@ import { checkWalletFolder } from './folder.ts'
  * Name of the file with the records. The name doesn't have the extension of a keystore, so that the file isn't listed
  * as a wallet.
  */
-const FILE = 'exports.jsonl'
-const MAX_BYTES = 1024 * 1024
+const EXPORTS_FILE = 'exports.jsonl'
+const MAX_EXPORTS_BYTES = 1024 * 1024
 
-const line = z.object({
+const lineSchema = z.object({
   name: z.string(),
   format: z.string(),
   /** The destination, or null for standard output. */
@@ -21,19 +21,19 @@ const line = z.object({
 })
 
 /** The record of an export, which copies a wallet's key out of the wallet folder. */
-export type WalletExport = z.output<typeof line>
+export type WalletExport = z.output<typeof lineSchema>
 
 /** Records that the key of a wallet was copied. The record doesn't contain the key. */
 export function recordExport(folder: string, newExport: WalletExport): void {
-  appendFileSync(join(folder, FILE), `${JSON.stringify(newExport)}\n`, { mode: 0o600 })
+  appendFileSync(join(folder, EXPORTS_FILE), `${JSON.stringify(newExport)}\n`, { mode: 0o600 })
 }
 
 /** Returns the recorded exports, oldest first. Lines that can't be read are omitted. */
 export function readExports(folder: string): WalletExport[] {
-  if (!checkWalletFolder(folder) || !existsSync(join(folder, FILE))) return []
-  const lines = readSecretFile(join(folder, FILE), MAX_BYTES).split('\n')
+  if (!checkWalletFolder(folder) || !existsSync(join(folder, EXPORTS_FILE))) return []
+  const lines = readSecretFile(join(folder, EXPORTS_FILE), MAX_EXPORTS_BYTES).split('\n')
   return lines.flatMap((text) => {
-    const { data } = line.safeParse(parseJson(text))
+    const { data } = lineSchema.safeParse(parseJson(text))
     return data === undefined ? [] : [data]
   })
 }

@@ -5,7 +5,7 @@ import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import { shellWord } from '../core/shell-word.ts'
 
 /** The extension of keystores. For example, `alice.json` is the keystore of `@alice`. */
-export const KEYSTORE_ENDING = '.json'
+export const KEYSTORE_EXTENSION = '.json'
 
 /**
  * Checks the wallet folder. Rejects a folder that other users own or can access. Also rejects a symbolic link, because
@@ -54,10 +54,10 @@ export function makeWalletFolder(path: string): void {
   checkWalletFolder(path)
 }
 
-export function keystoreNames(folder: string): string[] {
+export function listKeystoreNames(folder: string): string[] {
   if (!checkWalletFolder(folder)) return []
   return readdirSync(folder)
-    .filter((file) => file.endsWith(KEYSTORE_ENDING) && !file.startsWith('.'))
-    .map((file) => file.slice(0, -KEYSTORE_ENDING.length))
+    .filter((file) => file.endsWith(KEYSTORE_EXTENSION) && !file.startsWith('.'))
+    .map((file) => file.slice(0, -KEYSTORE_EXTENSION.length))
     .sort()
 }

@@ -8,13 +8,13 @@ import { writeNewFile } from '../core/new-file.ts'
 import type { Secret } from '../core/secret.ts'
 import { shellWord } from '../core/shell-word.ts'
 import { type KeystoreSeal, prepareSeal } from '../keystore/seal.ts'
-import { KEYSTORE_ENDING, makeWalletFolder } from './folder.ts'
+import { KEYSTORE_EXTENSION, makeWalletFolder } from './folder.ts'
 import { readWalletResponse, type ServiceWallet } from './read-response.ts'
 import type { NameReservation } from './reservation.ts'
-import { type NewWallet, prove } from './store-key.ts'
+import { type NewWallet, verifyKeystore } from './store-key.ts'
 
 /** Subfolder of the wallet folder for responses that did not result in a wallet. */
-export const SET_ASIDE = 'set-aside'
+export const SET_ASIDE_FOLDER = 'set-aside'
 
 export interface WalletSource {
   /** Returns a signed URL that has been checked. */
@@ -103,14 +103,14 @@ async function setAsideError(
   const message = `the signed URL returned ${status}, but the response ${problem}`
   if (body.length === 0)
     return new GdnError('bad_answer', message, { hint: 'Nothing was stored. Contact the operator of the service.' })
-  const text = seal.bytes(body)
-  const asideFolder = join(folder, SET_ASIDE)
+  const text = seal.sealBytes(body)
+  const asideFolder = join(folder, SET_ASIDE_FOLDER)
   try {
     makeWalletFolder(asideFolder)
   } catch {
     // Ignore this error, because the response can be stored in another folder.
   }
-  const { file } = await keepAnywhere([asideFolder, ...otherFolders], `${reservation.name}-answer`, text)
+  const { file } = await saveAnywhere([asideFolder, ...otherFolders], `${reservation.name}-answer`, text)
   return new GdnError('bad_answer', message, {
     hint:
       file === null
@@ -125,18 +125,18 @@ async function storeKeystore(
   seal: KeystoreSeal,
   { address, privateKey }: ServiceWallet,
 ): Promise<NewWallet> {
-  const text = seal.keystore(privateKey, address)
+  const text = seal.sealKeystore(privateKey, address)
   try {
-    const file = await reservation.keep(text, (written) => prove(written, password, address))
-    return { name: basename(file, KEYSTORE_ENDING), address, file, privateKey }
+    const file = await reservation.keep(text, (written) => verifyKeystore(written, password, address))
+    return { name: basename(file, KEYSTORE_EXTENSION), address, file, privateKey }
   } catch (error) {
-    const elsewhere = await keepAnywhere(otherFolders, `gdn-wallet-${reservation.name}`, text)
-    if (elsewhere.file === null) await reservation.leave().catch(() => {})
+    const elsewhere = await saveAnywhere(otherFolders, `gdn-wallet-${reservation.name}`, text)
+    if (elsewhere.file === null) await reservation.keepDraft().catch(() => {})
     throw notKeptError(address, text, error, elsewhere)
   }
 }
 
-function notKeptError(address: string, text: string, error: unknown, { file }: KeptElsewhere): GdnError {
+function notKeptError(address: string, text: string, error: unknown, { file }: FallbackCopy): GdnError {
   const reason = messageOf(error)
   return file === null
     ? new GdnError('unexpected', `the keystore of ${address} could not be written anywhere: ${reason}`, {
@@ -151,7 +151,7 @@ function notKeptError(address: string, text: string, error: unknown, { file }: K
       })
 }
 
-interface KeptElsewhere {
+interface FallbackCopy {
   /** The path of the file, or null if the content couldn't be written to any folder. */
   file: string | null
   /** The errors of the folders that were tried before, in order. */
@@ -159,7 +159,7 @@ interface KeptElsewhere {
 }
 
 /** Writes content that must not be lost to the first folder that accepts it, under a unique name. */
-async function keepAnywhere(folders: readonly string[], name: string, text: string): Promise<KeptElsewhere> {
+async function saveAnywhere(folders: readonly string[], name: string, text: string): Promise<FallbackCopy> {
   const reasons: string[] = []
   for (const folder of folders) {
     const file = join(folder, `${name}-${randomBytes(4).toString('hex')}.json`)

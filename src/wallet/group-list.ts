@@ -1,7 +1,7 @@
 import { GdnError, type Place } from '../core/errors.ts'
 import { receiverKey } from '../manifest/receiver-list.ts'
 import type { AddressBook } from './address-book.ts'
-import { isName } from './names.ts'
+import { isValidName } from './names.ts'
 
 /** The members of a group as a receiver list. */
 export interface GroupList {
@@ -13,7 +13,7 @@ export interface GroupList {
   note: string | null
 }
 
-const MAX_NAMED = 5
+const MAX_LISTED_MEMBERS = 5
 
 /**
  * Returns the members of a group as a list with each address once. After a group is saved, several of its names can be
@@ -22,7 +22,7 @@ const MAX_NAMED = 5
  *
  * @throws GdnError as `AddressBook.group` does
  */
-export function groupList(book: AddressBook, group: string, place: Place): GroupList {
+export function buildGroupList(book: AddressBook, group: string, place: Place): GroupList {
   const first = new Map<string, string>()
   const repeated: string[] = []
   const { name, members } = book.group(group, place)
@@ -35,20 +35,20 @@ export function groupList(book: AddressBook, group: string, place: Place): Group
     else repeated.push(`${member} (same as ${earlier})`)
     return earlier === undefined ? member : ''
   })
-  return { text: `${lines.join('\n')}\n`, note: noteOf(name, repeated) }
+  return { text: `${lines.join('\n')}\n`, note: formatNote(name, repeated) }
 }
 
 function memberAddress(book: AddressBook, member: string): string | null {
   try {
-    return isName(member) ? book.resolve(member, {}) : member
+    return isValidName(member) ? book.resolve(member, {}) : member
   } catch (error) {
     if (error instanceof GdnError) return null
     throw error
   }
 }
 
-function noteOf(group: string, repeated: readonly string[]): string | null {
+function formatNote(group: string, repeated: readonly string[]): string | null {
   if (repeated.length === 0) return null
-  const more = repeated.length > MAX_NAMED ? ` and ${repeated.length - MAX_NAMED} more` : ''
-  return `@${group} has several members with the same address, which count as one: ${repeated.slice(0, MAX_NAMED).join(', ')}${more}`
+  const more = repeated.length > MAX_LISTED_MEMBERS ? ` and ${repeated.length - MAX_LISTED_MEMBERS} more` : ''
+  return `@${group} has several members with the same address, which count as one: ${repeated.slice(0, MAX_LISTED_MEMBERS).join(', ')}${more}`
 }

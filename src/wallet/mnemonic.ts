@@ -1,11 +1,11 @@
 import { createHmac, pbkdf2 } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { WalletKey } from '../keystore/private-key.ts'
-import { type PathPart, readPath } from './derivation-path.ts'
+import { type PathPart, parsePath } from './derivation-path.ts'
 import { evmKey, type KeyKind, solanaKey } from './new-key.ts'
 
-const LENGTHS = [12, 15, 18, 21, 24]
-const HARDENED = 2 ** 31
+const MNEMONIC_LENGTHS = [12, 15, 18, 21, 24]
+const HARDENED_OFFSET = 2 ** 31
 
 /**
  * Returns the reason why an English BIP-39 mnemonic is invalid, or null if it is valid. The reason never contains a
@@ -14,7 +14,7 @@ const HARDENED = 2 ** 31
  * @param words the words in lower case
  */
 export async function mnemonicProblem(words: readonly string[]): Promise<string | null> {
-  if (!LENGTHS.includes(words.length)) {
+  if (!MNEMONIC_LENGTHS.includes(words.length)) {
     return `has ${words.length} words: a mnemonic has 12, 15, 18, 21 or 24`
   }
   // Load the word list only when it is used, because it is large.
@@ -32,10 +32,10 @@ export async function mnemonicProblem(words: readonly string[]): Promise<string 
 /**
  * Derives a key from a valid mnemonic. Uses BIP-32 for EVM, and SLIP-10 with Ed25519 for Solana.
  *
- * @param path a derivation path that `readPath` accepts; for Solana, every part must be hardened
+ * @param path a derivation path that `parsePath` accepts; for Solana, every part must be hardened
  */
-export async function keyOfMnemonic(words: readonly string[], kind: KeyKind, path: string): Promise<WalletKey> {
-  const parts = readPath(path)
+export async function deriveMnemonicKey(words: readonly string[], kind: KeyKind, path: string): Promise<WalletKey> {
+  const parts = parsePath(path)
   if (parts === null) throw new Error('this derivation path is invalid')
   // Node.js's pbkdf2 is native and runs off the main thread. `mnemonicToSeed` of @scure/bip39 is implemented in
   // JavaScript.
@@ -79,4 +79,4 @@ export function ed25519Seed(seed: Uint8Array, parts: readonly PathPart[]): Uint8
   return node.subarray(0, 32)
 }
 
-const childIndex = ({ index, hardened }: PathPart): number => index + (hardened ? HARDENED : 0)
+const childIndex = ({ index, hardened }: PathPart): number => index + (hardened ? HARDENED_OFFSET : 0)

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { GdnError } from '../core/errors.ts'
-import { KEYSTORE_ENDING } from './folder.ts'
+import { KEYSTORE_EXTENSION } from './folder.ts'
 import { readName } from './names.ts'
 
 const NAME_PREFIX = 'wallet'
-const PLACE = { flag: '--name' }
+const NAME_FLAG_PLACE = { flag: '--name' }
 
 /**
  * Returns the names of the wallets to generate. These are the given name, the given name with numbers if there is a
@@ -22,9 +22,9 @@ export function newNames(
 ): string[] {
   const amount = count ?? 1
   if (typed !== undefined) {
-    const base = readName(typed, PLACE)
+    const base = readName(typed, NAME_FLAG_PLACE)
     if (count === undefined) return [base]
-    return Array.from({ length: amount }, (_, i) => readName(`${base}-${i + 1}`, PLACE))
+    return Array.from({ length: amount }, (_, i) => readName(`${base}-${i + 1}`, NAME_FLAG_PLACE))
   }
   const names: string[] = []
   for (let n = 1; names.length < amount; n++)
@@ -34,7 +34,7 @@ export function newNames(
 
 /** @throws GdnError `invalid_input` if a keystore has the name */
 export function refuseKeystore(folder: string, name: string): void {
-  const path = join(folder, name + KEYSTORE_ENDING)
+  const path = join(folder, name + KEYSTORE_EXTENSION)
   if (existsSync(path)) throw nameTakenError(name, path)
 }
 

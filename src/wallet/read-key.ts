@@ -4,17 +4,17 @@ import { Secret } from '../core/secret.ts'
 import { parseStrictJson } from '../core/strict-json.ts'
 import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
 import { PRIVATE_KEY_BYTES, type WalletKey } from '../keystore/private-key.ts'
-import { KEYPAIR_BYTES, keypairOfJson } from '../keystore/solana-key.ts'
+import { KEYPAIR_BYTES, parseJsonKeypair } from '../keystore/solana-key.ts'
 import { DEFAULT_PATHS } from './derivation-path.ts'
-import { keyOfMnemonic, mnemonicProblem } from './mnemonic.ts'
-import { evmKey, type KeyKind, solanaKeyOf } from './new-key.ts'
+import { deriveMnemonicKey, mnemonicProblem } from './mnemonic.ts'
+import { evmKey, type KeyKind, toSolanaKey } from './new-key.ts'
 
 /** Minimum length of a text that is redacted. Mnemonics have at least 47 characters, and private keys 64. */
-const MIN_SECRET = 32
+const MIN_SECRET_LENGTH = 32
 
 /** Matches base58 text. In base58, 64 bytes take at most 88 characters. */
-const BASE58 = /^[1-9A-HJ-NP-Za-km-z]{1,88}$/
-const HEX = /^(?:0x)?([0-9a-f]*)$/i
+const BASE58_PATTERN = /^[1-9A-HJ-NP-Za-km-z]{1,88}$/
+const HEX_PATTERN = /^(?:0x)?([0-9a-f]*)$/i
 
 export interface ReadKeyOptions {
   /** The kind of key to derive from a mnemonic. */
@@ -36,23 +36,23 @@ export async function parsePrivateKey(text: string, file: string, { kind, path }
   if (trimmed === '') throw keyError('is empty')
   if (trimmed.length > MAX_KEYSTORE_BYTES) throw keyError('is too large for a key')
   // Redact the text in all output. A shorter text isn't a key, but may be a word in a message.
-  if (trimmed.length >= MIN_SECRET) new Secret(trimmed)
+  if (trimmed.length >= MIN_SECRET_LENGTH) new Secret(trimmed)
   if (trimmed.startsWith('[')) {
-    const bytes = keypairOfJson(parseStrictJson(trimmed, file, 'invalid_input'))
+    const bytes = parseJsonKeypair(parseStrictJson(trimmed, file, 'invalid_input'))
     if (bytes === null) throw keyError('is not a Solana keypair (a JSON list of 64 numbers from 0 to 255)')
-    return ofKeypair(bytes, keyError)
+    return parseKeypair(bytes, keyError)
   }
   const words = trimmed.toLowerCase().normalize('NFKD').split(/\s+/)
   if (isMnemonic(trimmed)) {
     const problem = await mnemonicProblem(words)
     if (problem !== null)
       throw keyError(problem, 'Compare the words with your copy. gdn supports only English BIP-39 mnemonics.')
-    return await keyOfMnemonic(words, kind, path ?? DEFAULT_PATHS[kind])
+    return await deriveMnemonicKey(words, kind, path ?? DEFAULT_PATHS[kind])
   }
-  const digits = HEX.exec(trimmed)?.[1]
-  if (digits !== undefined) return ofHex(digits, keyError)
-  const bytes = BASE58.test(trimmed) ? base58btc.baseDecode(trimmed) : null
-  if (bytes?.length === KEYPAIR_BYTES) return ofKeypair(bytes, keyError)
+  const digits = HEX_PATTERN.exec(trimmed)?.[1]
+  if (digits !== undefined) return parseHexKey(digits, keyError)
+  const bytes = BASE58_PATTERN.test(trimmed) ? base58btc.baseDecode(trimmed) : null
+  if (bytes?.length === KEYPAIR_BYTES) return parseKeypair(bytes, keyError)
   if (bytes?.length === PRIVATE_KEY_BYTES) {
     throw keyError('is a Solana address, not its private key, which has 86 to 88 characters (64 bytes)')
   }
@@ -62,9 +62,9 @@ export async function parsePrivateKey(text: string, file: string, { kind, path }
   )
 }
 
-type Fail = (message: string) => GdnError
+type CreateKeyError = (message: string) => GdnError
 
-function ofHex(digits: string, keyError: Fail): WalletKey {
+function parseHexKey(digits: string, keyError: CreateKeyError): WalletKey {
   if (digits.length === 40) throw keyError('is an EVM address, not its private key')
   if (digits.length !== 2 * PRIVATE_KEY_BYTES) {
     throw keyError(`has ${digits.length} hex digits: an EVM private key has 64`)
@@ -74,9 +74,9 @@ function ofHex(digits: string, keyError: Fail): WalletKey {
   return key
 }
 
-function ofKeypair(bytes: Uint8Array, keyError: Fail): WalletKey {
+function parseKeypair(bytes: Uint8Array, keyError: CreateKeyError): WalletKey {
   try {
-    const key = solanaKeyOf(bytes)
+    const key = toSolanaKey(bytes)
     if (key === null) throw keyError('is damaged: the public key of the keypair does not match its private key')
     return key
   } finally {

@@ -1,10 +1,10 @@
 import { checksumAddress } from '../api/address.ts'
-import { generatedWallet } from '../api/endpoints/getpresignedurl.ts'
-import { sameAddress } from '../api/same-address.ts'
+import { generatedWalletSchema } from '../api/endpoints/getpresignedurl.ts'
+import { isSameAddress } from '../api/same-address.ts'
 import { parseJson } from '../core/json.ts'
 import type { Secret } from '../core/secret.ts'
 import { terminalText } from '../core/terminal-text.ts'
-import { addressOfKey, privateKeyBytes, readPrivateKey } from '../keystore/private-key.ts'
+import { deriveAddress, privateKeyBytes, readPrivateKey } from '../keystore/private-key.ts'
 
 /** A verified wallet from the service. The key is valid for the curve, and the address belongs to the key. */
 export interface ServiceWallet {
@@ -23,7 +23,7 @@ export function readWalletResponse(body: Uint8Array): ServiceWallet | { ok: fals
   const invalidResponse = (problem: string) => ({ ok: false, problem }) as const
   const json = parseJson(body)
   if (json === undefined) return invalidResponse('is not JSON')
-  const parsed = generatedWallet.safeParse(json)
+  const parsed = generatedWalletSchema.safeParse(json)
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     const field = issue?.path.join('.') || 'the whole'
@@ -33,10 +33,10 @@ export function readWalletResponse(body: Uint8Array): ServiceWallet | { ok: fals
   const privateKey = readPrivateKey(private_key)
   if (privateKey === null) return invalidResponse('has a private_key that is not 32 bytes in hex')
   const bytes = privateKeyBytes(privateKey)
-  const derived = addressOfKey(bytes)
+  const derived = deriveAddress(bytes)
   bytes.fill(0)
   if (derived === null) return invalidResponse('has a private_key that is invalid for this curve')
-  if (sameAddress(named, derived)) return { ok: true, address: checksumAddress(derived), privateKey }
+  if (isSameAddress(named, derived)) return { ok: true, address: checksumAddress(derived), privateKey }
   return invalidResponse(
     `has the address ${terminalText(named.slice(0, 100))}, but its key belongs to ${checksumAddress(derived)}`,
   )

@@ -10,14 +10,14 @@ import { shellWord } from '../core/shell-word.ts'
 import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
 import { parseKeystore } from '../keystore/parse.ts'
 import { readSecretFile } from '../keystore/private-file.ts'
-import { KEYSTORE_ENDING, makeWalletFolder } from './folder.ts'
+import { KEYSTORE_EXTENSION, makeWalletFolder } from './folder.ts'
 import { nameTakenError, refuseKeystore } from './new-names.ts'
 
 /**
  * Size of the draft in bytes. A draft is larger than a keystore, so that it reserves the disk space together with the
  * name.
  */
-const ROOM_BYTES = 4096
+const RESERVED_BYTES = 4096
 const MAX_COPIES = 100
 const MAX_TRIES = 5
 
@@ -37,15 +37,15 @@ export interface NameReservation {
   /** Releases the name, unless the keystore was stored. */
   release(): Promise<void>
   /** Keeps the written draft. The next reservation of the same name finds and completes the draft. */
-  leave(): Promise<void>
+  keepDraft(): Promise<void>
 }
 
-const pathOf = (folder: string, name: string) => join(folder, name + KEYSTORE_ENDING)
+const keystorePath = (folder: string, name: string) => join(folder, name + KEYSTORE_EXTENSION)
 /**
  * Returns the path of the draft, which is a hidden file without the extension of a keystore. A leftover draft is
  * therefore never used as a wallet.
  */
-const draftOf = (folder: string, name: string) => join(folder, `.${name}.part`)
+const draftPath = (folder: string, name: string) => join(folder, `.${name}.part`)
 
 /**
  * Reserves a name by creating an exclusive file with mode 0600 in the folder of the future keystore. A keystore gets
@@ -56,18 +56,18 @@ const draftOf = (folder: string, name: string) => join(folder, `.${name}.part`)
  */
 export async function reserve(folder: string, name: string): Promise<NameReservation> {
   makeWalletFolder(folder)
-  const draft = draftOf(folder, name)
+  const draft = draftPath(folder, name)
   refuseKeystore(folder, name)
   let file: FileHandle | null = await takeDraft(folder, name)
-  const path = pathOf(folder, name)
-  const leave = async () => {
+  const path = keystorePath(folder, name)
+  const keepDraft = async () => {
     const open = file
     file = null
     await open?.close()
   }
   const release = async () => {
     if (file === null) return
-    await leave()
+    await keepDraft()
     await rm(draft, { force: true })
   }
   try {
@@ -85,12 +85,12 @@ export async function reserve(folder: string, name: string): Promise<NameReserva
     async keep(text, prove) {
       if (file === null) throw new Error('this reservation is over')
       // Overwrite the draft in place to use the reserved disk space.
-      await file.write(text.padEnd(ROOM_BYTES), 0)
+      await file.write(text.padEnd(RESERVED_BYTES), 0)
       await file.truncate(Buffer.byteLength(text))
       await file.sync()
       await prove(draft)
       for (let copy = 1; copy <= MAX_COPIES; copy++) {
-        const at = copy === 1 ? path : pathOf(folder, `${name}-${copy}`)
+        const at = copy === 1 ? path : keystorePath(folder, `${name}-${copy}`)
         if (!(await linkNew(draft, at, text))) continue
         await syncFolder(folder)
         await release()
@@ -99,7 +99,7 @@ export async function reserve(folder: string, name: string): Promise<NameReserva
       throw new Error(`all names like ${path} are in use`)
     },
     release,
-    leave,
+    keepDraft,
   }
 }
 
@@ -112,15 +112,15 @@ const cantWriteError = (path: string, error: unknown) =>
 
 /** Creates the draft together with the record of its owner, atomically. */
 async function takeDraft(folder: string, name: string): Promise<FileHandle> {
-  const draft = draftOf(folder, name)
+  const draft = draftPath(folder, name)
   const temp = join(folder, `.${name}.${randomBytes(6).toString('hex')}`)
   let file: FileHandle | null = null
   try {
     file = await open(temp, 'wx', 0o600)
-    await file.write(JSON.stringify({ reserved_by: await ownIdentity() }).padEnd(ROOM_BYTES), 0)
+    await file.write(JSON.stringify({ reserved_by: await ownIdentity() }).padEnd(RESERVED_BYTES), 0)
     await file.sync()
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      if (await claim(temp, draft)) return file
+      if (await claimDraft(temp, draft)) return file
       await clearReservation(folder, name)
     }
     throw new Error(`${draft} reappears each time it is removed`)
@@ -136,7 +136,7 @@ async function takeDraft(folder: string, name: string): Promise<FileHandle> {
  * Publishes a temporary file under the name of the draft. Returns false if the name is taken. Without hard links,
  * checks the name first and then renames the file.
  */
-async function claim(temp: string, draft: string): Promise<boolean> {
+async function claimDraft(temp: string, draft: string): Promise<boolean> {
   try {
     await link(temp, draft)
     return true
@@ -156,10 +156,10 @@ async function claim(temp: string, draft: string): Promise<boolean> {
  * draft may contain a key
  */
 export async function clearReservation(folder: string, name: string): Promise<void> {
-  const draft = draftOf(folder, name)
+  const draft = draftPath(folder, name)
   if (lstatSync(draft, { throwIfNoEntry: false }) === undefined) return
   const text = readSecretFile(draft, MAX_KEYSTORE_BYTES)
-  const owner = ownerOf(text)
+  const owner = parseOwner(text)
   if (owner !== null) {
     if (await isAlive(owner)) {
       throw new GdnError('invalid_input', `another gdn process is creating @${name} (pid ${owner.pid})`, {
@@ -168,7 +168,7 @@ export async function clearReservation(folder: string, name: string): Promise<vo
     }
     return await rm(draft, { force: true })
   }
-  const path = pathOf(folder, name)
+  const path = keystorePath(folder, name)
   if (isKeystore(text) && (await linkNew(draft, path, text))) {
     await syncFolder(folder)
     await rm(draft, { force: true })
@@ -180,7 +180,7 @@ export async function clearReservation(folder: string, name: string): Promise<vo
   })
 }
 
-function ownerOf(text: string): ProcessIdentity | null {
+function parseOwner(text: string): ProcessIdentity | null {
   try {
     const { reserved_by } = JSON.parse(text) as { reserved_by?: Partial<ProcessIdentity> }
     const { pid, startedAt = null, bootId = null } = reserved_by ?? {}

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { sameAddress } from '../api/same-address.ts'
+import { isSameAddress } from '../api/same-address.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
 import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
@@ -7,7 +7,7 @@ import { openKeystore } from '../keystore/open.ts'
 import { readSecretFile } from '../keystore/private-file.ts'
 import type { WalletKey } from '../keystore/private-key.ts'
 import { prepareSeal } from '../keystore/seal.ts'
-import { KEYSTORE_ENDING } from './folder.ts'
+import { KEYSTORE_EXTENSION } from './folder.ts'
 import type { NameReservation } from './reservation.ts'
 
 /** A wallet whose keystore was written. */
@@ -36,9 +36,9 @@ export async function storeKey({ key, reservation, password, signal }: StoreOpti
     const seal = await prepareSeal(password)
     try {
       signal.throwIfAborted()
-      const text = seal.keystore(privateKey, address)
-      const file = await reservation.keep(text, (written) => prove(written, password, address))
-      return { ...key, name: basename(file, KEYSTORE_ENDING), file }
+      const text = seal.sealKeystore(privateKey, address)
+      const file = await reservation.keep(text, (written) => verifyKeystore(written, password, address))
+      return { ...key, name: basename(file, KEYSTORE_EXTENSION), file }
     } finally {
       seal.wipe()
     }
@@ -58,7 +58,7 @@ export async function storeKey({ key, reservation, password, signal }: StoreOpti
  *
  * @throws if the keystore contains a different key
  */
-export async function prove(file: string, password: Secret, address: string): Promise<void> {
+export async function verifyKeystore(file: string, password: Secret, address: string): Promise<void> {
   const opened = await openKeystore(readSecretFile(file, MAX_KEYSTORE_BYTES), password, file)
-  if (!sameAddress(opened.address, address)) throw new Error(`${file} contains a different key than gdn wrote`)
+  if (!isSameAddress(opened.address, address)) throw new Error(`${file} contains a different key than gdn wrote`)
 }

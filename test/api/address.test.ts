@@ -9,7 +9,7 @@ import {
   isLowerCaseAddress,
   solanaAddressProblem,
 } from '../../src/api/address.ts'
-import { sameAddress } from '../../src/api/same-address.ts'
+import { isSameAddress } from '../../src/api/same-address.ts'
 
 const ADDRESS = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const hexDigits = fc.stringMatching(/^[0-9a-f]{40}$/).filter((digits) => !/^0+$/.test(digits))
@@ -111,10 +111,10 @@ describe('a Solana address', () => {
 
 describe('sameAddress', () => {
   it('compares EVM addresses without case, and Solana addresses with case', () => {
-    expect(sameAddress(ADDRESS, ADDRESS.toLowerCase())).toBe(true)
-    expect(sameAddress(ADDRESS, `0x${'1'.repeat(40)}`)).toBe(false)
+    expect(isSameAddress(ADDRESS, ADDRESS.toLowerCase())).toBe(true)
+    expect(isSameAddress(ADDRESS, `0x${'1'.repeat(40)}`)).toBe(false)
     const solana = 'So11111111111111111111111111111111111111112'
-    expect(sameAddress(solana, solana)).toBe(true)
-    expect(sameAddress(solana, solana.toLowerCase())).toBe(false)
+    expect(isSameAddress(solana, solana)).toBe(true)
+    expect(isSameAddress(solana, solana.toLowerCase())).toBe(false)
   })
 })

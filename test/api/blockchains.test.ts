@@ -1,8 +1,8 @@
 import * as viem from 'viem/chains'
 import { expect, it } from 'vitest'
 import { blockchainFacts, isBlockchain, isEvm, isKnownBlockchain, KNOWN_EVM_NAMES } from '../../src/api/blockchains.ts'
-import { retirementOf } from '../../src/api/retired.ts'
-import { chainIdNamed, networkWithChainId } from '../../src/server/settings/networks.ts'
+import { findRetirement } from '../../src/api/retired.ts'
+import { findChainId, networkWithChainId } from '../../src/server/settings/networks.ts'
 
 /** Our names with the chains that they are meant to name. */
 const CHAINS: Record<string, { id: number; testnet?: boolean | undefined } | undefined> = {
@@ -78,15 +78,15 @@ it('says nothing of a chain ID that networks with different coins share, or that
 
 it('knows the chain IDs of the names in viem/chains, in lower case with hyphens', () => {
   const names = ['base', 'gnosis', 'zk-sync-sepolia-testnet', 'studio-chain'].filter(isBlockchain).filter(isEvm)
-  expect(names.map(chainIdNamed)).toEqual([8453, 100, 300, null])
+  expect(names.map(findChainId)).toEqual([8453, 100, 300, null])
 })
 
 it('names a successor that is in use for each retired network', () => {
   const retired = KNOWN_EVM_NAMES.flatMap((name) => {
-    const found = retirementOf(name)
+    const found = findRetirement(name)
     return found === null ? [] : [[name, found.successor] as const]
   })
   expect(retired.map(([name]) => name)).toEqual(['polygon-mumbai', 'optimism-goerli', 'fantom', 'arbitrum-testnet'])
   for (const [, successor] of retired)
-    expect([isKnownBlockchain(successor), retirementOf(successor)]).toEqual([true, null])
+    expect([isKnownBlockchain(successor), findRetirement(successor)]).toEqual([true, null])
 })

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { isBlockchain, isEvm, isKnownBlockchain } from '../../src/api/blockchains.ts'
 import type { Endpoint } from '../../src/api/endpoint.ts'
-import { errorFormA, errorFormB } from '../../src/api/errors.ts'
+import { errorFormASchema, errorFormBSchema } from '../../src/api/errors.ts'
 import { PERMISSIONS } from '../../src/api/permissions.ts'
 import { validate } from '../../src/api/validate.ts'
 import { API_VERSIONS, inVersion } from '../../src/api/versions.ts'
@@ -337,10 +337,10 @@ describe('getpresignedurl', () => {
 describe('error forms', () => {
   it('A is {error: {title, message}}, B is {errorCode, message, detail}', () => {
     const detail = [{ loc: ['body', 'timeout'], msg: 'm', type: 't', ctx: { limit_value: 10_080 } }]
-    expect(errorFormA.safeParse({ error: { title: 't', message: 'm' } }).success).toBe(true)
-    expect(errorFormB.safeParse({ errorCode: 'VALIDATION_ERROR', message: 'm', detail }).success).toBe(true)
-    expect(errorFormA.safeParse({ errorCode: 'x', message: 'm', detail: [] }).success).toBe(false)
-    expect(errorFormB.safeParse({ error: { title: 't', message: 'm' } }).success).toBe(false)
+    expect(errorFormASchema.safeParse({ error: { title: 't', message: 'm' } }).success).toBe(true)
+    expect(errorFormBSchema.safeParse({ errorCode: 'VALIDATION_ERROR', message: 'm', detail }).success).toBe(true)
+    expect(errorFormASchema.safeParse({ errorCode: 'x', message: 'm', detail: [] }).success).toBe(false)
+    expect(errorFormBSchema.safeParse({ error: { title: 't', message: 'm' } }).success).toBe(false)
   })
 
   it('every request schema can be converted to JSON Schema, from which the documentation is generated', () => {

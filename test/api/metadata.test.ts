@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { extraKeys, nftMetadata, nftMetadataList } from '../../src/api/metadata.ts'
+import { extraKeys, nftMetadataListSchema, nftMetadataSchema } from '../../src/api/metadata.ts'
 import { formatIssue, validate } from '../../src/api/validate.ts'
 import { ENDPOINTS } from '../helpers/endpoints.ts'
 
@@ -11,7 +11,7 @@ const files = (count: number) => Array.from({ length: count }, (_, i) => ({ key:
 const extras = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`extra${i}`, 'v']))
 
 function faults(value: unknown): string[] {
-  const result = validate(nftMetadata, value)
+  const result = validate(nftMetadataSchema, value)
   return result.ok ? [] : result.issues.map(formatIssue)
 }
 
@@ -107,7 +107,7 @@ describe('metadata', () => {
   })
 
   it.each(['toString', 'hasOwnProperty', 'valueOf', 'length', '0'])('accepts the key %s like any other', (key) => {
-    const result = validate(nftMetadata, metadata({ [key]: 'x' }))
+    const result = validate(nftMetadataSchema, metadata({ [key]: 'x' }))
     expect(result).toMatchObject({ ok: true })
     if (result.ok) expect(extraKeys(result.value)).toEqual([key])
   })
@@ -164,7 +164,7 @@ describe('metadata', () => {
   })
 
   it('reports every error in a list of metadata with its field', () => {
-    const result = validate(nftMetadataList, [metadata(), metadata({ title: '' }), 7])
+    const result = validate(nftMetadataListSchema, [metadata(), metadata({ title: '' }), 7])
     expect(result.ok ? [] : result.issues.map((issue) => issue.field)).toEqual(['[1].title', '[2]'])
   })
 })
@@ -191,9 +191,9 @@ describe('properties', () => {
   it('returns valid metadata unchanged, one object or a list', () => {
     fc.assert(
       fc.property(valid, (value) => {
-        expect(validate(nftMetadata, value)).toEqual({ ok: true, value })
-        expect(validate(nftMetadataList, value)).toEqual({ ok: true, value: [value] })
-        expect(validate(nftMetadata, JSON.parse(JSON.stringify(value)))).toEqual({ ok: true, value })
+        expect(validate(nftMetadataSchema, value)).toEqual({ ok: true, value })
+        expect(validate(nftMetadataListSchema, value)).toEqual({ ok: true, value: [value] })
+        expect(validate(nftMetadataSchema, JSON.parse(JSON.stringify(value)))).toEqual({ ok: true, value })
       }),
     )
   })
@@ -224,7 +224,11 @@ describe('properties', () => {
 describe('very many errors', () => {
   it.each([
     ['of a list', { nft_gdn_ids: Array(300_000).fill(1) }, ENDPOINTS.getnfts.request],
-    ['of metadata', metadata(Object.fromEntries(Array.from({ length: 200_000 }, (_, i) => [`k${i}`, 1]))), nftMetadata],
+    [
+      'of metadata',
+      metadata(Object.fromEntries(Array.from({ length: 200_000 }, (_, i) => [`k${i}`, 1]))),
+      nftMetadataSchema,
+    ],
   ])('%s are reported without an exception', (_what, value, schema) => {
     const result = validate(schema, value)
     expect(result.ok).toBe(false)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { misspelledKey } from '../../src/api/misspelled-key.ts'
+import { findMisspelledKey } from '../../src/api/misspelled-key.ts'
 
 const fixed = { title: 'Dawn', description: 'x', file_fields: [], attribute: [] }
 
@@ -9,7 +9,7 @@ test.each([
   ['descripton', 'description'],
   ['file_field', 'file_fields'],
 ])('the extra key %s is taken for a misspelled %s', (key, suggestion) => {
-  expect(misspelledKey({ metadata: [fixed, { ...fixed, [key]: 'x' }] })).toEqual({
+  expect(findMisspelledKey({ metadata: [fixed, { ...fixed, [key]: 'x' }] })).toEqual({
     path: ['metadata', 1, key],
     message: `is not a field of metadata: did you mean "${suggestion}"?`,
     hint: 'To add an extra key with this name, use a manifest with the column extra:<key>.',
@@ -33,7 +33,7 @@ test.each([
     { tag: 'Level', value: '5' },
     { tag, value: '5' },
   ]
-  expect(misspelledKey({ metadata: [fixed, { ...fixed, attribute }] })).toEqual({
+  expect(findMisspelledKey({ metadata: [fixed, { ...fixed, attribute }] })).toEqual({
     path: ['metadata', 1, 'attribute', 1, 'tag'],
     message,
     hint: expect.stringContaining('display_type'),
@@ -51,15 +51,15 @@ test('tags with other parentheses contain no type', () => {
     'Attraction',
     '('.repeat(100_000),
   ]) {
-    expect(misspelledKey({ metadata: { ...fixed, attribute: [{ tag, value: '5' }] } })).toBeNull()
+    expect(findMisspelledKey({ metadata: { ...fixed, attribute: [{ tag, value: '5' }] } })).toBeNull()
   }
 })
 
 test('accepts extra keys that resemble no field, and requests without metadata', () => {
   for (const key of ['tile', 'artist', 'describe', 'x'.repeat(200_000)]) {
-    expect(misspelledKey({ metadata: { ...fixed, [key]: 'x' } })).toBeNull()
+    expect(findMisspelledKey({ metadata: { ...fixed, [key]: 'x' } })).toBeNull()
   }
   for (const request of [null, {}, { metadata: null }, { metadata: 'x' }, { metadata: [null] }]) {
-    expect(misspelledKey(request)).toBeNull()
+    expect(findMisspelledKey(request)).toBeNull()
   }
 })

@@ -1,8 +1,8 @@
 import { normalize } from 'viem/ens'
 import { expect, test } from 'vitest'
 import { createnft } from '../../src/api/endpoints/createnft.ts'
-import { createnfttrans, createTransRequest12 } from '../../src/api/endpoints/createnfttrans.ts'
-import { transfernft, transferRequest12 } from '../../src/api/endpoints/transfernft.ts'
+import { createnfttrans, createTransRequestV12Schema } from '../../src/api/endpoints/createnfttrans.ts'
+import { transfernft, transferRequestV12Schema } from '../../src/api/endpoints/transfernft.ts'
 import { receiverNameProblem } from '../../src/api/receiver-name.ts'
 
 const FAMILY = '\u{1f468}\u200d\u{1f469}\u200d\u{1f467}'
@@ -53,9 +53,9 @@ const SOLANA = 'So11111111111111111111111111111111111111112'
 test.each([
   ['createnft', createnft.request, mint],
   ['createnfttrans', createnfttrans.request, { ...mint, sender_wallet_address: ALICE }],
-  ['createnfttrans of v1.2', createTransRequest12, mint],
+  ['createnfttrans of v1.2', createTransRequestV12Schema, mint],
   ['transfernft', transfernft.request, { ...transfer, blockchain: 'polygon' }],
-  ['transfernft of v1.2', transferRequest12, transfer],
+  ['transfernft of v1.2', transferRequestV12Schema, transfer],
 ])('%s accepts the name of its receiver, and rejects another form', (_, schema, request) => {
   expect(schema.safeParse(request).data).toMatchObject({ receiver_name: 'alice.eth' })
   for (const receiver_name of ['alice', 7, null, ['alice.eth']]) {

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Endpoint } from '../../src/api/endpoint.ts'
-import { referenceId } from '../../src/api/reference-id.ts'
+import { referenceIdSchema } from '../../src/api/reference-id.ts'
 import { ENDPOINTS } from '../helpers/endpoints.ts'
 
 it('a reference ID has 1 to 200 characters of printable ASCII without spaces', () => {
-  const isOne = (value: unknown) => referenceId.safeParse(value).success
+  const isOne = (value: unknown) => referenceIdSchema.safeParse(value).success
   const character = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code))
   const good = fc.array(character, { minLength: 1, maxLength: 200 }).map((characters) => characters.join(''))
   fc.assert(fc.property(good, (value) => isOne(value)))

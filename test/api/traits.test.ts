@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { nftMetadata } from '../../src/api/metadata.ts'
+import { nftMetadataSchema } from '../../src/api/metadata.ts'
 import {
-  fileAttribute,
+  formatTraitValue,
   parseDecimal,
   parseMaximum,
   parseTraitValue,
-  shownValue,
   TRAIT_TYPES,
+  toFileAttribute,
 } from '../../src/api/traits.ts'
 import { formatIssue, validate } from '../../src/api/validate.ts'
 import opensea from './opensea-traits.json' with { type: 'json' }
@@ -16,7 +16,7 @@ const problemOf = (parsed: object) => ('problem' in parsed ? parsed.problem : nu
 
 /** The attribute as the contract returns it, or its problems. */
 function checked(attribute: object) {
-  const result = validate(nftMetadata, { title: 't', description: '', file_fields: [], attribute: [attribute] })
+  const result = validate(nftMetadataSchema, { title: 't', description: '', file_fields: [], attribute: [attribute] })
   return result.ok ? result.value.attribute?.[0] : result.issues.map(formatIssue)
 }
 
@@ -183,12 +183,12 @@ describe('a metadata file', () => {
     for (const { attribute } of opensea.examples) {
       const { trait_type: tag, ...rest } = attribute
       const parsed = checked({ tag, ...rest })
-      expect(fileAttribute(parsed as Parameters<typeof fileAttribute>[0])).toEqual(attribute)
+      expect(toFileAttribute(parsed as Parameters<typeof toFileAttribute>[0])).toEqual(attribute)
     }
   })
 
   test('has the same bytes as before for an attribute without a type', () => {
-    expect(JSON.stringify(fileAttribute({ tag: 'Level', value: '5' }))).toBe('{"trait_type":"Level","value":"5"}')
+    expect(JSON.stringify(toFileAttribute({ tag: 'Level', value: '5' }))).toBe('{"trait_type":"Level","value":"5"}')
   })
 })
 
@@ -201,4 +201,4 @@ test.each([
   [{ value: '1793491200', display_type: 'date' }, '2026-11-01'],
   [{ value: '1793557800', display_type: 'date' }, '2026-11-01T18:30:00Z'],
   [{ value: '<b>', display_type: 'date' }, '<b>'],
-] as const)('%j is shown as %s', (attribute, shown) => expect(shownValue(attribute)).toBe(shown))
+] as const)('%j is shown as %s', (attribute, shown) => expect(formatTraitValue(attribute)).toBe(shown))

@@ -8,7 +8,7 @@ import { ArchiveStore } from '../../src/archive/archive-store.ts'
 import { blocksBelow } from '../../src/archive/ipfs-dag.ts'
 import { DEFAULT_LIMITS } from '../../src/archive/limits.ts'
 import { openSourceReader } from '../../src/archive/read-source.ts'
-import { readableUrl } from '../../src/archive/token-uri.ts'
+import { parseReadableUrl } from '../../src/archive/token-uri.ts'
 import { matchesCid, parseCid, rawCid } from '../../src/ipfs/cid.ts'
 import { cli, tempHome } from '../cli/harness.ts'
 import { whenTestDone } from '../helpers/clean-up.ts'
@@ -136,9 +136,11 @@ test.each(HOSTILE)('reads blocks one by one if a gateway sends %s as CAR file', 
     store.close({ remove: true })
   })
   for (const name of ['a', 'b', 'c', 'd', 'e']) {
-    const url = readableUrl(`ipfs://${root}/${name}`, '')
+    const url = parseReadableUrl(`ipfs://${root}/${name}`, '')
     if ('problem' in url) throw new Error(url.problem)
-    expect(await sources.read(url, { maxBytes: 2 ** 20, allowHtml: false, keeps: true })).toMatchObject({ size: 2508 })
+    expect(await sources.read(url, { maxBytes: 2 ** 20, allowHtml: false, keepsContent: true })).toMatchObject({
+      size: 2508,
+    })
   }
   // A gateway that fails three times isn't asked for a CAR file again.
   expect(gateway.askedCars.length).toBe(3)

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { ArchiveStore } from '../../src/archive/archive-store.ts'
 import { DEFAULT_LIMITS } from '../../src/archive/limits.ts'
 import { openSourceReader } from '../../src/archive/read-source.ts'
-import { readableUrl } from '../../src/archive/token-uri.ts'
+import { parseReadableUrl } from '../../src/archive/token-uri.ts'
 import { nodeCid, rawCid } from '../../src/ipfs/cid.ts'
 import { type HttpServer, type Reply, startHttpServer } from '../helpers/http-server.ts'
 import { GatewayStandIn } from '../helpers/ipfs-gateway-stand-in.ts'
@@ -24,7 +24,7 @@ const limits = { ...DEFAULT_LIMITS, fileBytes: 2 ** 20, timeoutMs: 400 }
 const MAX_BYTES = limits.fileBytes
 
 /** Reads one URL into an empty store. */
-async function reader(urls: string[], { allowPrivate = false, totalBytes = limits.totalBytes } = {}) {
+async function reader(urls: string[], { allowPrivate = false, totalBytes = limits.maxTotalBytes } = {}) {
   const folder = await temporaryFolder('gdn-hostile-')
   const store = new ArchiveStore(join(folder, 'a.partial'))
   const { signal } = new AbortController()
@@ -35,9 +35,9 @@ async function reader(urls: string[], { allowPrivate = false, totalBytes = limit
     () => sources.close(),
   )
   return async (url: string) => {
-    const readable = readableUrl(url, 'https://arweave.net')
+    const readable = parseReadableUrl(url, 'https://arweave.net')
     if ('problem' in readable) return readable
-    return await sources.read(readable, { maxBytes: MAX_BYTES, allowHtml: false, keeps: true })
+    return await sources.read(readable, { maxBytes: MAX_BYTES, allowHtml: false, keepsContent: true })
   }
 }
 

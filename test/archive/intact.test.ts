@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { CarBufferReader } from '@ipld/car/buffer-reader'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { completenessCheck, rootsWithoutIndex } from '../../src/archive/complete-content.ts'
-import { openDamaged } from '../../src/archive/read-archive.ts'
+import { createCompletenessCheck, rootsWithoutIndex } from '../../src/archive/complete-content.ts'
+import { openDamagedArchive } from '../../src/archive/read-archive.ts'
 import type { GdnError } from '../../src/core/errors.ts'
 import { parseCid } from '../../src/ipfs/cid.ts'
 import { cli, tempHome } from '../cli/harness.ts'
@@ -61,7 +61,7 @@ test('every block that the damage does not touch is found, and no other', { time
       const intact = sections.filter((section) => !isTouched(section)).map(({ cid }) => cid)
       if (intact.length === 0) return
       const damages: GdnError[] = []
-      const archive = await openDamaged(path, { signal, onDamage: (error) => damages.push(error) })
+      const archive = await openDamagedArchive(path, { signal, onDamage: (error) => damages.push(error) })
       try {
         const found = [...archive.cids()]
         expect(found).toEqual(expect.arrayContaining(intact))
@@ -82,8 +82,8 @@ test('a damaged index loses no other block, and complete files are found without
   if (index === undefined) throw new Error('no index')
   bytes.writeUInt8(bytes.readUInt8(index.end - 5) ^ 1, index.end - 5)
   const path = await fileOf(bytes)
-  const archive = await openDamaged(path, { signal, onDamage: () => {} })
-  const isComplete = completenessCheck(archive)
+  const archive = await openDamagedArchive(path, { signal, onDamage: () => {} })
+  const isComplete = createCompletenessCheck(archive)
   const roots: string[] = []
   for await (const root of rootsWithoutIndex(archive)) roots.push(root)
   expect(archive.index).toBeNull()
@@ -106,8 +106,8 @@ test('a damaged index loses no other block, and complete files are found without
 
 test('an archive whose first bytes are lost is restored without its index', async () => {
   const { bytes, sections } = await archived(3)
-  const archive = await openDamaged(await fileOf(bytes.subarray(20)), { signal, onDamage: () => {} })
-  expect(archive.blocks).toBe(sections.length)
+  const archive = await openDamagedArchive(await fileOf(bytes.subarray(20)), { signal, onDamage: () => {} })
+  expect(archive.blockCount).toBe(sections.length)
   expect(archive.index).toBeNull()
   await archive.close()
 })
@@ -131,12 +131,16 @@ test.each([
 
 test('a file without an intact block is refused', async () => {
   const path = await fileOf(Buffer.from(pixels(7)))
-  await expect(openDamaged(path, { signal, onDamage: () => {} })).rejects.toThrow('the file has no intact blocks')
+  await expect(openDamagedArchive(path, { signal, onDamage: () => {} })).rejects.toThrow(
+    'the file has no intact blocks',
+  )
 })
 
 test('a file that names a large block at each of its bytes ends the search', async () => {
   const head = Buffer.concat([Buffer.from([0xff, 0xff, 0x7f, 1, 0x55, 0x12, 0x20]), Buffer.alloc(25)])
   const hostile = Buffer.concat(Array.from({ length: 200_000 }, () => head))
   const path = await fileOf(hostile)
-  await expect(openDamaged(path, { signal, onDamage: () => {} })).rejects.toThrow('the file has no intact blocks')
+  await expect(openDamagedArchive(path, { signal, onDamage: () => {} })).rejects.toThrow(
+    'the file has no intact blocks',
+  )
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { decode } from '@ipld/dag-pb'
 import { expect, test } from 'vitest'
 import { sleep } from '../../src/core/time.ts'
-import { DAG_PB, parseCid } from '../../src/ipfs/cid.ts'
+import { DAG_PB_CODEC, parseCid } from '../../src/ipfs/cid.ts'
 import { freshDataDir, startTestBackend } from '../helpers/backend.ts'
 import { whenTestDone } from '../helpers/clean-up.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
@@ -23,7 +23,7 @@ const AT_ONCE = 8
 /** Returns the CIDs of the index, which has several blocks if it is large. */
 function indexBlocks(blocks: ReadonlyMap<string, Uint8Array>, root: string): string[] {
   const bytes = blocks.get(root)
-  const isNode = parseCid(root)?.code === DAG_PB && bytes !== undefined
+  const isNode = parseCid(root)?.code === DAG_PB_CODEC && bytes !== undefined
   return [root, ...(isNode ? decode(bytes).Links.map(({ Hash }) => Hash.toString()) : [])]
 }
 

@@ -32,7 +32,7 @@ test('an open archive keeps few bytes for each of its blocks', async () => {
   const before = memoryInUse()
   const archive = await openArchive(path, { signal: new AbortController().signal })
   const kept = memoryInUse() - before
-  expect(archive.blocks).toBe(BLOCKS + 1)
+  expect(archive.blockCount).toBe(BLOCKS + 1)
   expect((kept * 2 ** 20) / BLOCKS).toBeLessThan(MAX_BYTES_PER_BLOCK)
   await archive.close()
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Rgba } from '../../src/art/render/blend.ts'
 import { composite } from '../../src/art/render/composite.ts'
-import { type LayerImage, layerImage, MIXED, OPAQUE, TRANSPARENT } from '../../src/art/render/spans.ts'
+import { type LayerImage, MIXED, OPAQUE, TRANSPARENT, toLayerImage } from '../../src/art/render/spans.ts'
 import { BLEND_MODES } from '../../src/art/types.ts'
 import { SeededRandom } from '../../src/core/random-words.ts'
 
@@ -21,7 +21,7 @@ function randomImage(width: number, height: number): LayerImage {
       data.set([random.below(256), random.below(256), random.below(256), alpha], (y * width + x) * 4)
     }
   }
-  return layerImage({ width, height, data })
+  return toLayerImage({ width, height, data })
 }
 
 /** The same image without knowledge of its pixels, so that all of them are blended. */
@@ -70,7 +70,7 @@ test('copying opaque pixels and skipping transparent ones results in the same pi
 test('only the visible pixels of an image are kept', () => {
   const data = new Uint8Array(50 * 4 * 4)
   data.set([1, 2, 3, 4], (2 * 50 + 20) * 4)
-  const image = layerImage({ width: 50, height: 4, data })
+  const image = toLayerImage({ width: 50, height: 4, data })
   expect([...image.data]).toEqual([1, 2, 3, 4])
   expect([...image.ends]).toEqual([50, 50, 20, 21, 50, 50])
 })

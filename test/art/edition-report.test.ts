@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseArt } from '../../src/art/art-file.ts'
 import { makeEdition } from '../../src/art/edition.ts'
-import { explainDeviations, reportOf } from '../../src/art/edition-report.ts'
+import { buildReport, explainDeviations } from '../../src/art/edition-report.ts'
 
 const layer = (name: string, weights: Readonly<Record<string, string>>, more = '') =>
   `{ name: ${name}, ${more} traits: { ${Object.entries(weights)
@@ -10,7 +10,7 @@ const layer = (name: string, weights: Readonly<Record<string, string>>, more = '
 
 const report = (text: string, count: number) => {
   const edition = makeEdition(parseArt(`title: T\ndescription: D\n${text}`, 'art.yaml', '/'), { count, seed: 'a' })
-  return { edition, ...reportOf(edition) }
+  return { edition, ...buildReport(edition) }
 }
 
 const SKY = layer('Sky', { Day: 'weight: 5', Night: 'weight: 5' })

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import Papa from 'papaparse'
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
-import { pixelsHash } from '../../src/art/render/renderer.ts'
+import { hashPixels } from '../../src/art/render/renderer.ts'
 import { validateManifest } from '../../src/manifest/read.ts'
 import { cli, errorOf } from '../cli/harness.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
@@ -373,7 +373,7 @@ test('each file has the pixels whose hash is recorded, also if several images ar
       .ensureAlpha()
       .raw()
     const { data, info } = await decoded.toBuffer({ resolveWithObject: true })
-    expect(pixelsHash({ ...info, data }), file).toBe(pixels)
+    expect(hashPixels({ ...info, data }), file).toBe(pixels)
   }
 })
 

@@ -8,7 +8,7 @@ import { parseArt } from '../../src/art/art-file.ts'
 import { checkFiles } from '../../src/art/generate/check-files.ts'
 import { loadSharp } from '../../src/art/render/load-sharp.ts'
 import type { Fit } from '../../src/art/render/read-image.ts'
-import { openRenderer, pixelsHash } from '../../src/art/render/renderer.ts'
+import { hashPixels, openRenderer } from '../../src/art/render/renderer.ts'
 import { BLEND_MODES, type BlendMode } from '../../src/art/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
@@ -162,7 +162,7 @@ test.each(['png', 'webp'])('decoding an encoded %s image returns the pixels', as
     .ensureAlpha()
     .raw()
     .toBuffer()
-  expect(pixelsHash({ ...pixels, data: decoded })).toBe(pixelsHash(pixels))
+  expect(hashPixels({ ...pixels, data: decoded })).toBe(hashPixels(pixels))
 })
 
 test('a JPEG image is opaque, and white where the layers are transparent', async () => {

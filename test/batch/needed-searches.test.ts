@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { type NeededSearches, neededSearches, type StartFacts } from '../../src/batch/minted/list-collection.ts'
+import { type NeededSearches, neededSearches, type SearchConditions } from '../../src/batch/minted/list-collection.ts'
 
-const NEW: StartFacts = { isNew: true, isSharedScope: true, pending: 3, repeated: 0 }
-const RESUMED: StartFacts = { ...NEW, isNew: false }
-const RETRIED: StartFacts = { ...RESUMED, repeated: 1 }
+const NEW: SearchConditions = { isNew: true, isSharedScope: true, pendingCount: 3, repeatedCount: 0 }
+const RESUMED: SearchConditions = { ...NEW, isNew: false }
+const RETRIED: SearchConditions = { ...RESUMED, repeatedCount: 1 }
 
 const searchesOf = (searches: NeededSearches): string =>
   Object.entries(searches)
@@ -11,16 +11,16 @@ const searchesOf = (searches: NeededSearches): string =>
     .join(' ')
 
 describe('searches for rows that were minted before', () => {
-  test.each<[string, StartFacts, string]>([
+  test.each<[string, SearchConditions, string]>([
     ['a new run', NEW, 'listing references contents'],
-    ['a new run whose rows the server has', { ...NEW, pending: 0 }, 'listing references contents'],
+    ['a new run whose rows the server has', { ...NEW, pendingCount: 0 }, 'listing references contents'],
     ['a new run with --again', { ...NEW, again: true }, 'listing references'],
     ['a second drop with --again', { ...NEW, again: true, isSharedScope: false }, 'listing'],
     ['a new run with --no-lookup', { ...NEW, lookup: false }, 'listing'],
     ['a second drop', { ...NEW, isSharedScope: false }, 'listing references contents'],
 
     ['a resumed run', RESUMED, 'listing references contents'],
-    ['a resumed run without pending rows', { ...RESUMED, pending: 0 }, ''],
+    ['a resumed run without pending rows', { ...RESUMED, pendingCount: 0 }, ''],
     ['a resumed run with --again', { ...RESUMED, again: true }, ''],
     ['a resumed run with --no-lookup', { ...RESUMED, lookup: false }, ''],
 

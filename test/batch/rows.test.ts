@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { RowNamer, storedRowOf } from '../../src/batch/rows/manifest-row.ts'
+import { parseStoredRow, RowNamer } from '../../src/batch/rows/manifest-row.ts'
 import { referenceScope, rowReferenceId } from '../../src/batch/rows/row-key.ts'
 import { contentHash, contentText, copyHash } from '../../src/batch/rows/row-text.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
@@ -119,7 +119,7 @@ test('stored rows are returned unchanged, with their keys', () => {
     fc.property(fc.uniqueArray(rows, { maxLength: 6, selector: ({ id }) => id ?? Symbol() }), (input) => {
       const namer = new RowNamer()
       const records = input.map((row) => namer.name(row))
-      expect(records.map((record) => (record === null ? null : storedRowOf(record).row))).toStrictEqual(input)
+      expect(records.map((record) => (record === null ? null : parseStoredRow(record).row))).toStrictEqual(input)
       const seen = new Map<string, number>()
       const keys = input.map((row) => {
         if (row.id !== null) return `id:${row.id}`

@@ -4,7 +4,7 @@ import { dirname, join, posix, win32 } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { labelProblem } from '../../src/api/reference-id.ts'
 import { runLabel } from '../../src/batch/runs/run-label.ts'
-import { labelOf } from '../../src/cli/batch/options/run-options.ts'
+import { findRunLabel } from '../../src/cli/batch/options/run-options.ts'
 
 /** Returns the label of a manifest below these folders. */
 const labelIn = (
@@ -95,20 +95,20 @@ describe('on the disk, the label', () => {
 
   test('begins at a .git folder, or at the .git file of a worktree', async () => {
     await create('shop/.git/HEAD', 'shop/jan/drop.csv', 'tree/.git', 'tree/feb/drop.csv')
-    expect(await labelOf(join(root, 'shop/jan/drop.csv'), undefined)).toBe('jan/drop.csv')
-    expect(await labelOf(join(root, 'tree/feb/drop.csv'), undefined)).toBe('feb/drop.csv')
+    expect(await findRunLabel(join(root, 'shop/jan/drop.csv'), undefined)).toBe('jan/drop.csv')
+    expect(await findRunLabel(join(root, 'tree/feb/drop.csv'), undefined)).toBe('feb/drop.csv')
   })
 
   test('begins at a configuration file of gdn', async () => {
     await create('shop/gdn.config.json', 'shop/jan/drop.csv')
-    expect(await labelOf(join(root, 'shop/jan/drop.csv'), undefined)).toBe('jan/drop.csv')
+    expect(await findRunLabel(join(root, 'shop/jan/drop.csv'), undefined)).toBe('jan/drop.csv')
   })
 
   test('is that of the file behind a link, as the path of a run is', async () => {
     await create('shop/.git/HEAD', 'shop/jan/drop.csv', 'elsewhere/drop.csv')
     await symlink(join(root, 'shop/jan'), join(root, 'shop/current'))
     await symlink(join(root, 'elsewhere/drop.csv'), join(root, 'shop/outside.csv'))
-    expect(await labelOf(await realpath(join(root, 'shop/current/drop.csv')), undefined)).toBe('jan/drop.csv')
-    expect(await labelOf(await realpath(join(root, 'shop/outside.csv')), undefined)).toBeNull()
+    expect(await findRunLabel(await realpath(join(root, 'shop/current/drop.csv')), undefined)).toBe('jan/drop.csv')
+    expect(await findRunLabel(await realpath(join(root, 'shop/outside.csv')), undefined)).toBeNull()
   })
 })

@@ -12,7 +12,7 @@ import type { ManifestRow } from '../../src/manifest/row.ts'
 import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
 import type { Sql } from '../../src/sqlite/shared-database.ts'
 import { openState } from '../../src/state/open-state.ts'
-import { beginAttempt, insertOperation, intend, recordAcceptance } from '../../src/state/operations.ts'
+import { beginAttempt, insertOperation, recordAcceptance, storeIntendedRequest } from '../../src/state/operations.ts'
 import { insertRun } from '../../src/state/runs.ts'
 import type { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
 import { CONTRACT } from './simulation-rows.ts'
@@ -119,7 +119,7 @@ export class Machine {
       const name = { origin, blockchain, contract, kind: 'createnft' as const, identity: `v1:${runId}` }
       const backend = { url: origin, id: null, incarnation: null }
       const { id } = insertOperation(sql, randomUUID(), runId, name)
-      const intended = intend(sql, id, {
+      const intended = storeIntendedRequest(sql, id, {
         key: randomUUID(),
         body: '{"metadata":[]}',
         backend,

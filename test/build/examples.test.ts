@@ -4,7 +4,7 @@ import { inflateSync } from 'node:zlib'
 import Papa from 'papaparse'
 import { describe, expect, test } from 'vitest'
 import { evmAddressProblem } from '../../src/api/address.ts'
-import { metadataItems, nftMetadata } from '../../src/api/metadata.ts'
+import { countMetadataItems, nftMetadataSchema } from '../../src/api/metadata.ts'
 
 type Row = Record<string, string>
 
@@ -36,7 +36,7 @@ describe('the example drop', () => {
 
   test('conforms to the contract, and one row has 9 metadata items beside its attributes', () => {
     const items = rows.map((row) => {
-      return metadataItems(nftMetadata.parse(metadataOf(row)))
+      return countMetadataItems(nftMetadataSchema.parse(metadataOf(row)))
     })
     expect(Math.max(...items)).toBe(9)
     expect(Math.max(...rows.map((row) => filesOf(row).length))).toBe(3)

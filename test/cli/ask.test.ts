@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { retirementOf } from '../../src/api/retired.ts'
+import { findRetirement } from '../../src/api/retired.ts'
 import { filterChoices, wrapErrors, wrapQuestion } from '../../src/cli/io/prompts.ts'
 import { blockchainChoices } from '../../src/cli/prompt/ask-missing.ts'
 
@@ -40,5 +40,5 @@ test('wraps a question between words, with room for (y/N) and the answer in its 
 test('a list of blockchains has no network that was shut down', () => {
   const names = blockchainChoices().map(({ value }) => value)
   expect(names).toEqual(expect.arrayContaining(['polygon', 'polygon-amoy', 'fantom', 'solana']))
-  expect(names.filter((name) => retirementOf(name)?.stillRuns === false)).toEqual([])
+  expect(names.filter((name) => findRetirement(name)?.stillRuns === false)).toEqual([])
 })

@@ -10,7 +10,7 @@ import { GdnError } from '../../src/core/errors.ts'
 import { insertAccount } from '../../src/server/store/accounts.ts'
 import { openStore } from '../../src/server/store/open-store.ts'
 import { insertRequest } from '../../src/server/store/requests.ts'
-import { collectionsOfServers } from '../../src/state/known-collections.ts'
+import { listKnownCollections } from '../../src/state/known-collections.ts'
 import { openState } from '../../src/state/open-state.ts'
 import { enterCollections } from '../helpers/known-collections.ts'
 import { insertCollection, insertNfts } from '../helpers/rows.ts'
@@ -305,7 +305,7 @@ describe('local', () => {
     expect((await cli(['local', 'reset', '--yes'], { env })).code).toBe(0)
     expect(existsSync(data)).toBe(false)
     const state = await openState(stateDir)
-    expect(await state.read(collectionsOfServers)).toMatchObject([{ origin: `backend:${id}` }])
+    expect(await state.read(listKnownCollections)).toMatchObject([{ origin: `backend:${id}` }])
     state.close()
   })
 

@@ -7,7 +7,7 @@ import { cli } from './harness.ts'
 
 vi.mock(import('../../src/keystore/limits.ts'), async (original) => ({
   ...(await original()),
-  SCRYPT: { n: 1024, r: 8, p: 1 } as never,
+  DEFAULT_SCRYPT: { n: 1024, r: 8, p: 1 } as never,
 }))
 
 const usual = process.umask(0o022)

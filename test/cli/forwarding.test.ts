@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { EventForwarder, forwardTarget, targetsOf } from '../../src/cli/commands/local/forwarding.ts'
+import { EventForwarder, mergeTargets, parseForwardTarget } from '../../src/cli/commands/local/forwarding.ts'
 import { cli } from './harness.ts'
 
-const parse = (raw: string) => forwardTarget(raw, '--forward-to')
+const parse = (raw: string) => parseForwardTarget(raw, '--forward-to')
 
 test.each([
   ['http://localhost:3000/hook', ['*'], 'http://localhost:3000/hook'],
@@ -38,7 +38,7 @@ test('rejects events that --event leaves out, before anything is opened', async 
 
 test('posts an event once to a URL that is given several times', () => {
   const targets = [parse('nft.failed=http://a.test/'), parse('nft.failed,nft.deployed=http://a.test/'), parse('b.test')]
-  expect(targetsOf(targets, ['*'])).toEqual([
+  expect(mergeTargets(targets, ['*'])).toEqual([
     { url: 'http://a.test/', events: ['nft.deployed', 'nft.failed'] },
     { url: 'http://b.test/', events: ['*'] },
   ])
@@ -49,7 +49,7 @@ test('a URL that does not respond does not delay the others, and each gets its e
   const never = new Promise<void>(() => {})
   const targets = [parse('dead.test'), parse('nft.failed=a.test'), parse('b.test')]
   const forwarding = new EventForwarder<{ type: string; id: number }>(
-    targetsOf(targets, ['*']),
+    mergeTargets(targets, ['*']),
     async ({ id }, url) => {
       posted.push(`${new URL(url).host} ${id}`)
       if (url.includes('dead')) await never
@@ -63,14 +63,14 @@ test('a URL that does not respond does not delay the others, and each gets its e
 })
 
 test('reports what a post threw, such as a full disk at stdout', async () => {
-  const forwarding = new EventForwarder<{ type: string }>(targetsOf([parse('a.test')], ['*']), async () => {
+  const forwarding = new EventForwarder<{ type: string }>(mergeTargets([parse('a.test')], ['*']), async () => {
     throw new Error('no space')
   })
   forwarding.add({ type: 'nft.failed' })
   await expect
     .poll(() => {
       try {
-        return forwarding.hasRoom()
+        return forwarding.canAdd()
       } catch (error) {
         return String(error)
       }

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { knownValues } from '../../src/cli/completion/known-values.ts'
+import { completeValues } from '../../src/cli/completion/known-values.ts'
 import { localDataDirectory, walletsDirectory } from '../../src/config/paths.ts'
 import type { KnownCollectionOfServer } from '../../src/state/known-collections.ts'
 import { enterDrop, type KnownDrop } from '../helpers/drops.ts'
@@ -26,7 +26,9 @@ async function home() {
     collections: (...all: Partial<KnownCollectionOfServer>[]) => enterCollections(state, ...all),
     run: (drop: KnownDrop, folder = state) => enterDrop(folder, ADDRESS, drop),
     values: async (kind: string, ...words: string[]) =>
-      (await knownValues([kind, ...words], env)).split('\n').flatMap((line) => (line === '' ? [] : [line.split('\t')])),
+      (await completeValues([kind, ...words], env))
+        .split('\n')
+        .flatMap((line) => (line === '' ? [] : [line.split('\t')])),
   }
 }
 
@@ -120,7 +122,7 @@ describe('values that completions read from this machine', () => {
         await collections(collection({ name: text }), collection({ transaction_gdn_id: '2', contract_address: text }))
         await config({ profiles: { [text]: { base_url: text } }, json: JSON.parse(json) })
         for (const kind of ['runs', 'run-names', 'profiles', 'collections', text]) {
-          expect(await knownValues([kind, text], env)).toMatch(
+          expect(await completeValues([kind, text], env)).toMatch(
             /^([\p{L}\p{N}][\p{L}\p{N}._-]*\t[^\p{Cc}\u2028\u2029\u202a-\u202e]*\n)*$/u,
           )
         }

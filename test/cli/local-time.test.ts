@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { getnfthistory } from '../../src/api/endpoints/getnfthistory.ts'
-import { localTimeIn } from '../../src/cli/text/local-time.ts'
+import { formatTextAsLocalTime } from '../../src/cli/text/local-time.ts'
 import { fakeApi, nft } from './fake-api.ts'
 import { cli } from './harness.ts'
 
@@ -17,7 +17,7 @@ test.each([
   ['UTC', '2026-13-45 12:00:00', '2026-13-45 12:00:00'],
 ])('in %s, %s is %s', (zone, given, shown) => {
   vi.stubEnv('TZ', zone)
-  expect(localTimeIn(given)).toBe(shown)
+  expect(formatTextAsLocalTime(given)).toBe(shown)
 })
 
 test('shows local times on a terminal, and UTC elsewhere', async () => {

@@ -3,7 +3,7 @@ import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { listRuns } from '../../src/batch/runs/runs.ts'
-import { openersOf } from '../../src/cli/io/browser.ts'
+import { findOpeners } from '../../src/cli/io/browser.ts'
 import { CSV, folder, service, TARGET } from './batch/drop.ts'
 import { CONTRACT, fakeApi, OWNER, type Reply } from './fake-api.ts'
 import { cli, errorOf, tempHome } from './harness.ts'
@@ -219,6 +219,6 @@ describe('the browser', () => {
       ],
     ],
   ])('is started with the right commands on %s', (_, env, platform, openers) => {
-    expect(openersOf('URL', env, platform)).toEqual(openers)
+    expect(findOpeners('URL', env, platform)).toEqual(openers)
   })
 })

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { readApiBody } from '../../src/cli/request/api-body.ts'
 import { JSON_ENDPOINTS } from '../../src/cli/request/api-endpoint.ts'
-import { SCHEMA_NAMES, schemaNamed } from '../../src/cli/schema/schemas.ts'
+import { loadSchema, SCHEMA_NAMES } from '../../src/cli/schema/schemas.ts'
 import { COLUMN_NOTES } from '../../src/manifest/json-schema.ts'
 import { ENDPOINTS } from '../helpers/endpoints.ts'
 import { fakeApi } from './fake-api.ts'
@@ -15,7 +15,7 @@ test('lists the schemas, and prints one', async () => {
   expect(JSON.parse(listed.stdout).map(({ name }: { name: string }) => name)).toEqual(SCHEMA_NAMES)
   const printed = await cli(['schema', 'backend'])
   expect(printed).toMatchObject({ code: 0, stderr: '' })
-  expect(JSON.parse(printed.stdout)).toEqual(await schemaNamed('backend'))
+  expect(JSON.parse(printed.stdout)).toEqual(await loadSchema('backend'))
   const short = await cli(['schema', 'backend', '--json'])
   expect(short.stdout.trim().split('\n')).toHaveLength(1)
 })
@@ -53,7 +53,7 @@ test('describes columns as docs/manifest.md does', async () => {
 
 test('the build has each schema as a file', async () => {
   expect((await readdir('dist/schemas')).sort()).toEqual(SCHEMA_NAMES.map((name) => `${name}.json`).sort())
-  expect(JSON.parse(await readFile('dist/schemas/config.json', 'utf8'))).toEqual(await schemaNamed('config'))
+  expect(JSON.parse(await readFile('dist/schemas/config.json', 'utf8'))).toEqual(await loadSchema('config'))
 })
 
 test.each([

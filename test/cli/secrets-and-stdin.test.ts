@@ -9,7 +9,7 @@ import { cli, tempHome } from './harness.ts'
 // Keystores with the default cost would take seconds.
 vi.mock(import('../../src/keystore/limits.ts'), async (original) => ({
   ...(await original()),
-  SCRYPT: { n: 1024, r: 8, p: 1 } as never,
+  DEFAULT_SCRYPT: { n: 1024, r: 8, p: 1 } as never,
 }))
 
 let tree: CommandTree

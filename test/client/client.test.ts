@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createLightTransport } from '../../src/client/light-transport.ts'
-import { statusOf } from '../../src/client/responses.ts'
+import { findStatus } from '../../src/client/responses.ts'
 import { type Exchange, watchTransport } from '../../src/client/watch-transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
@@ -159,7 +159,7 @@ describe('responses', () => {
     expect(error.message).toBe(
       `${server.url}/api/v1/getnfts returned a response that is not from the API: 500 text/html "<h1>${'x'.repeat(76)}…"`,
     )
-    expect(statusOf(error)).toBe(500)
+    expect(findStatus(error)).toBe(500)
   })
 })
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type NativeKeyring, openKeyring } from '../../src/config/keyring.ts'
-import { forgetApiKey, saveApiKey, savedOrigins } from '../../src/config/saved-keys.ts'
+import { forgetApiKey, listSavedOrigins, saveApiKey } from '../../src/config/saved-keys.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { filesHolding } from '../helpers/leaks.ts'
 import { lockedKeyring, memoryKeyring } from '../helpers/memory-keyring.ts'
@@ -33,7 +33,7 @@ describe('a key in the system keyring', () => {
     expect(await filesHolding(home.dir, KEY)).toEqual([])
     const file = await readFile(join(home.dir, '.config', 'gdn', 'credentials.json'), 'utf8')
     expect(JSON.parse(file)).toEqual({ [OURS]: { kept_in: 'keyring' } })
-    expect(await savedOrigins(env)).toEqual([{ origin: OURS, keptIn: 'keyring' }])
+    expect(await listSavedOrigins(env)).toEqual([{ origin: OURS, keptIn: 'keyring' }])
   })
 
   test('is not sent to any other origin, wherever that is configured', async () => {
@@ -75,17 +75,17 @@ describe('a key in the system keyring', () => {
   test('is removed from the keyring on removal, and stays listed if that fails', async () => {
     const { env, keyring, open } = await withKey()
     await expect(forgetApiKey(env, OURS, async () => lockedKeyring())).rejects.toThrow('is locked')
-    expect(await savedOrigins(env)).toHaveLength(1)
+    expect(await listSavedOrigins(env)).toHaveLength(1)
     expect(await forgetApiKey(env, OURS, open)).toBe('keyring')
     expect(keyring.entries.size).toBe(0)
-    expect(await savedOrigins(env)).toEqual([])
+    expect(await listSavedOrigins(env)).toEqual([])
   })
 
   test('is not recorded if the keyring does not return it', async () => {
     const home = await makeHome()
     const forgetful = { ...memoryKeyring(), get: async () => null }
     await expect(saveApiKey({ HOME: home.dir }, OURS, new Secret(KEY), forgetful)).rejects.toThrow('did not store')
-    expect(await savedOrigins({ HOME: home.dir })).toEqual([])
+    expect(await listSavedOrigins({ HOME: home.dir })).toEqual([])
   })
 })
 

@@ -1,7 +1,7 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { isDataDirectory, localApiKey, runningBackend } from '../../src/config/local-backend.ts'
+import { findRunningBackend, isDataDirectory, readLocalApiKey } from '../../src/config/local-backend.ts'
 import { fileIdentity } from '../../src/core/file-identity.ts'
 import { ownIdentity } from '../../src/core/process-identity.ts'
 import { makeHome } from './home.ts'
@@ -30,9 +30,9 @@ const myself = async (folder: string) => {
 
 test('a backend is running as long as the recorded process is', async () => {
   const { path, record } = await dataDirectory()
-  expect(await runningBackend(path)).toBeNull()
+  expect(await findRunningBackend(path)).toBeNull()
   await record(await myself(path))
-  expect(await runningBackend(path)).toEqual({ url: URL, pid: process.pid, version: '0.1.0' })
+  expect(await findRunningBackend(path)).toEqual({ url: URL, pid: process.pid, version: '0.1.0' })
 })
 
 test.each([
@@ -47,7 +47,7 @@ test.each([
 ])('rejects a record %s', async (_what, changes) => {
   const { path, record } = await dataDirectory()
   await record({ ...(await myself(path)), ...changes })
-  expect(await runningBackend(path)).toBeNull()
+  expect(await findRunningBackend(path)).toBeNull()
 })
 
 test('accepts only a directory that a backend made as a data directory', async () => {
@@ -61,15 +61,18 @@ test('rejects a key file that others can read, with the command to fix it', asyn
   const { path } = await dataDirectory()
   const file = join(path, 'api-key')
   await writeFile(file, 'gdn_key\n', { mode: 0o600 })
-  expect((await localApiKey(path)).reveal()).toBe('gdn_key')
+  expect((await readLocalApiKey(path)).reveal()).toBe('gdn_key')
   await chmod(file, 0o640)
-  await expect(localApiKey(path)).rejects.toMatchObject({ code: 'unauthorized', hint: `Run \`chmod 600 '${file}'\`.` })
+  await expect(readLocalApiKey(path)).rejects.toMatchObject({
+    code: 'unauthorized',
+    hint: `Run \`chmod 600 '${file}'\`.`,
+  })
 })
 
 test.each([['a b'], [''], ['a\nb'], ['k'.repeat(5000)]])('rejects %j as an API key', async (text) => {
   const { path } = await dataDirectory()
   await writeFile(join(path, 'api-key'), text, { mode: 0o600 })
-  await expect(localApiKey(path)).rejects.toMatchObject({ code: 'unauthorized' })
+  await expect(readLocalApiKey(path)).rejects.toMatchObject({ code: 'unauthorized' })
 })
 
 test('a missing key of the running local backend is reported with the flag that reads its key', async () => {

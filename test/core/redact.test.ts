@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
 import { redactHeaders, redactText } from '../../src/core/redact.ts'
-import { keysIn, knowKeysIn, redactBytes, redactSecrets, Secret } from '../../src/core/secret.ts'
+import { findKeysInUrl, redactBytes, redactSecrets, rememberKeysInUrl, Secret } from '../../src/core/secret.ts'
 
 const KEY = `sk/live+"canary"&${'7f'.repeat(8)}`
 const bytes = Buffer.from(KEY)
@@ -111,14 +111,14 @@ describe('redacts a secret of this process', () => {
   })
 
   test("redacts the key in the path or query of a provider's URL", () => {
-    knowKeysIn('https://polygon.example/v3/0123456789abcdef0123?token=fedcba9876543210fedc')
+    rememberKeysInUrl('https://polygon.example/v3/0123456789abcdef0123?token=fedcba9876543210fedc')
     expect(redactSecrets('POST /v3/0123456789abcdef0123?x=fedcba9876543210fedc: 403')).toBe(
       'POST /v3/[redacted]?x=[redacted]: 403',
     )
   })
 
   test('finds no key in an address that is not a URL', () => {
-    expect(keysIn('polygon/0123456789abcdef0123')).toEqual([])
+    expect(findKeysInUrl('polygon/0123456789abcdef0123')).toEqual([])
   })
 
   test('redacts the message and the hint of an error', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatUnits, inCoins, inGwei, parseUnits } from '../../src/core/units.ts'
+import { formatCoins, formatGwei, formatUnits, parseUnits } from '../../src/core/units.ts'
 
 test.each([
   ['0', 0n],
@@ -24,13 +24,28 @@ test('formats units rounded, and small amounts with four digits', () => {
   expect(formatUnits(1n)).toBe('0.000000000000000001')
   expect(formatUnits(999_999_999_999_999_999n, 6)).toBe('1')
   expect(formatUnits(12n, 0, 1)).toBe('1.2')
-  expect([inGwei(32_500_000_000n), inGwei(6_000_000n), inGwei(1_000_000_000n)]).toEqual(['32.5', '0.006', '1'])
-  expect([inGwei(12_345_678_901n), inGwei(1_234_567n), inGwei(7n)]).toEqual(['12.346', '0.001235', '0.000000007'])
+  expect([formatGwei(32_500_000_000n), formatGwei(6_000_000n), formatGwei(1_000_000_000n)]).toEqual([
+    '32.5',
+    '0.006',
+    '1',
+  ])
+  expect([formatGwei(12_345_678_901n), formatGwei(1_234_567n), formatGwei(7n)]).toEqual([
+    '12.346',
+    '0.001235',
+    '0.000000007',
+  ])
 })
 
 test('rounds coins as asked', () => {
   const wei = 1_234_567_500_000_000_000n
-  expect([inCoins(wei), inCoins(wei, 'up'), inCoins(wei, 'down')]).toEqual(['1.234568', '1.234568', '1.234567'])
-  expect([inCoins(wei + 1n, 'up'), inCoins(10n ** 18n - 1n, 'down')]).toEqual(['1.234568', '0.999999'])
-  expect([inCoins(123_401n, 'up'), inCoins(123_499n, 'down')]).toEqual(['0.0000000000001235', '0.0000000000001234'])
+  expect([formatCoins(wei), formatCoins(wei, 'up'), formatCoins(wei, 'down')]).toEqual([
+    '1.234568',
+    '1.234568',
+    '1.234567',
+  ])
+  expect([formatCoins(wei + 1n, 'up'), formatCoins(10n ** 18n - 1n, 'down')]).toEqual(['1.234568', '0.999999'])
+  expect([formatCoins(123_401n, 'up'), formatCoins(123_499n, 'down')]).toEqual([
+    '0.0000000000001235',
+    '0.0000000000001234',
+  ])
 })

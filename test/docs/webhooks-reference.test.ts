@@ -8,7 +8,7 @@ import { EVENT_TYPES, type EventType } from '../../src/api/webhook-events.ts'
 import { sampleData } from '../../src/server/admin/sample-events.ts'
 import { createPoster } from '../../src/server/pipeline/webhooks/post.ts'
 import { retryMs } from '../../src/server/pipeline/webhooks/schedule.ts'
-import { sign } from '../../src/server/pipeline/webhooks/signature.ts'
+import { signWebhookBody } from '../../src/server/pipeline/webhooks/signature.ts'
 import { whenTestDone } from '../helpers/clean-up.ts'
 import { readPage } from '../helpers/pasted-page.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
@@ -126,14 +126,14 @@ describe('the function of the page accepts exactly the deliveries that the backe
     const [delivered] = receiver.received
     const signature = String(delivered?.headers['gdn-signature'])
     const authentic = { body: delivered?.body ?? '', signature, secret: SECRET }
-    const signedAgo = (ms: number) => sign(SECRET, body, Date.now() - ms)
+    const signedAgo = (ms: number) => signWebhookBody(SECRET, body, Date.now() - ms)
     const made: [name: string, isAuthentic: boolean, Partial<typeof authentic>][] = [
       ['as delivered', true, {}],
       ['signed 4 minutes ago', true, { signature: signedAgo(240_000) }],
       ['another body', false, { body: body.replace('nft', 'NFT') }],
       ['a longer body', false, { body: `${body}\n` }],
       ['another secret', false, { secret: `${SECRET}A` }],
-      ['an empty secret', false, { secret: '', signature: sign('', body, Date.now()) }],
+      ['an empty secret', false, { secret: '', signature: signWebhookBody('', body, Date.now()) }],
       ['signed 6 minutes ago', false, { signature: signedAgo(360_000) }],
       ['signed in 6 minutes', false, { signature: signedAgo(-360_000) }],
       ['another time', false, { signature: signature.replace(/t=\d+/, `t=${Math.floor(Date.now() / 1000) + 9}`) }],

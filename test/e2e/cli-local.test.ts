@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { SCHEMA } from '../../src/server/store/migrate.ts'
+import { CURRENT_SCHEMA } from '../../src/server/store/migrate.ts'
 import { openSqlite } from '../../src/sqlite/driver.ts'
 import { until } from '../helpers/backend.ts'
 import { digestsOf } from '../helpers/digests.ts'
@@ -149,7 +149,7 @@ describe('gdn local', () => {
       const { code, stderr } = await home.run(argv)
       expect(code).toBe(2)
       expect(stderr).toContain(
-        `error: ${path} was created by another version of gdn: it has schema 0001-initial-89abcdef, and this version has schema ${SCHEMA}\n  Nothing was changed.`,
+        `error: ${path} was created by another version of gdn: it has schema 0001-initial-89abcdef, and this version has schema ${CURRENT_SCHEMA}\n  Nothing was changed.`,
       )
       expect(await digestsOf(data_dir)).toEqual(before)
     }

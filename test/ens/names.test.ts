@@ -3,7 +3,7 @@ import { normalize } from 'viem/ens'
 import { describe, expect, test } from 'vitest'
 import { chainIdOf, KNOWN_EVM_NAMES } from '../../src/api/blockchains.ts'
 import { ENS_FORM, isEnsName } from '../../src/api/ens-name.ts'
-import { coinTypeOf } from '../../src/ens/coin-type.ts'
+import { computeCoinType } from '../../src/ens/coin-type.ts'
 import { normalizeName } from '../../src/ens/normalize-name.ts'
 
 const normalized = (name: string) => normalizeName(name, { flag: '--receiver' })
@@ -113,16 +113,16 @@ describe('coin types', () => {
     [0x80000000, null],
     [0, null],
   ])('chain %d has the coin type %s', (chainId, coinType) => {
-    expect(coinTypeOf(chainId)).toBe(coinType)
+    expect(computeCoinType(chainId)).toBe(coinType)
   })
 
   test('every blockchain but Ethereum has a coin type of its own, from which its chain ID follows', () => {
     const ids = KNOWN_EVM_NAMES.map((name) => chainIdOf(name) ?? 0)
     for (const chainId of ids) {
-      const coinType = coinTypeOf(chainId)
+      const coinType = computeCoinType(chainId)
       if (chainId === 1) expect(coinType).toBe(60n)
       else expect(coinType).toBe(BigInt(chainId) + 0x80000000n)
     }
-    expect(new Set(ids.map(coinTypeOf)).size).toBe(new Set(ids).size)
+    expect(new Set(ids.map(computeCoinType)).size).toBe(new Set(ids).size)
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { signRound } from '../../src/api/beacon.ts'
 import { shuffleState } from '../../src/explorer/parts/shuffle-text.ts'
-import { beaconOf } from '../../src/server/explorer/shuffle.ts'
+import { identifyBeacon } from '../../src/server/explorer/shuffle.ts'
 import type { ExplorerShuffle } from '../../src/server/explorer/types.ts'
 import { ROUNDS } from '../helpers/quicknet-rounds.ts'
 
@@ -11,16 +11,17 @@ describe('the beacon of a revealed NFT', () => {
   test('is drand only if the metadata has its signature of the round', async () => {
     const named = Buffer.from(signRound(Buffer.alloc(32, 7), round)).toString('hex')
     const flipped = `${signature.slice(0, -1)}${signature.endsWith('0') ? '1' : '0'}`
-    expect(await beaconOf({ provenance_signature: signature }, round)).toBe('drand-quicknet')
-    expect(await beaconOf({ provenance_signature: signature }, round + 1)).toBe('other')
-    for (const other of [named, flipped]) expect(await beaconOf({ provenance_signature: other }, round)).toBe('other')
+    expect(await identifyBeacon({ provenance_signature: signature }, round)).toBe('drand-quicknet')
+    expect(await identifyBeacon({ provenance_signature: signature }, round + 1)).toBe('other')
+    for (const other of [named, flipped])
+      expect(await identifyBeacon({ provenance_signature: other }, round)).toBe('other')
   })
 
   test('is unknown without a signature or a round', async () => {
     for (const metadata of [{}, null, 'x', { provenance_signature: 'ab' }, { provenance_signature: [signature] }]) {
-      expect(await beaconOf(metadata, round)).toBeNull()
+      expect(await identifyBeacon(metadata, round)).toBeNull()
     }
-    expect(await beaconOf({ provenance_signature: signature }, null)).toBeNull()
+    expect(await identifyBeacon({ provenance_signature: signature }, null)).toBeNull()
   })
 })
 

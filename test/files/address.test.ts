@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isCloudMetadata, isPublicAddress } from '../../src/files/address.ts'
-import { checkedLookup, PrivateAddressError, type Resolve } from '../../src/files/lookup.ts'
+import { createCheckedLookup, PrivateAddressError, type Resolve } from '../../src/files/lookup.ts'
 
 // The special-purpose registries of IANA (RFC 6890 and later), with both ends of each range.
 test.each([
@@ -105,7 +105,7 @@ test.each([
   ['AWS, as an IPv4-compatible address', '::a9fe:a9fe'],
 ])('rejects the metadata service of %s, even if private addresses are allowed', async (_cloud, address) => {
   expect([isPublicAddress(address), isCloudMetadata(address)]).toEqual([false, true])
-  const lookup = checkedLookup(async () => [{ address, family: 4 }], true)
+  const lookup = createCheckedLookup(async () => [{ address, family: 4 }], true)
   const error = await new Promise((resolve) => lookup('metadata.google.internal', {}, (failure) => resolve(failure)))
   expect(error).toBeInstanceOf(PrivateAddressError)
 })
@@ -141,7 +141,7 @@ describe('the lookup of a socket', () => {
       addresses.map((address) => ({ address, family: net.isIP(address) }))
 
   async function connect(resolve: Resolve, allowPrivate: boolean, autoSelectFamily: boolean): Promise<string> {
-    const lookup = checkedLookup(resolve, allowPrivate)
+    const lookup = createCheckedLookup(resolve, allowPrivate)
     const socket = net.connect({ host: 'files.example', port, lookup, autoSelectFamily })
     const outcome = await new Promise<string>((settle) => {
       socket.once('connect', () => settle('connected'))

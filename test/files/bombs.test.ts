@@ -72,12 +72,12 @@ test('every bomb fails with a reason, in bounded time and memory', async () => {
       for await (const part of content) count(part.length)
     })
     expect([name, outcome]).toEqual([name, expect.any(FetchFailure)])
-    const { message, lasting } = outcome as FetchFailure
+    const { message, isLasting } = outcome as FetchFailure
     rows[name] = {
       ms,
       'MiB read': Math.round(bytes / 2 ** 20),
       'MiB grown': mib,
-      lasting,
+      lasting: isLasting,
       said: message.split('/').at(-1),
     }
     expect([name, bytes <= MAX_BYTES, ms < TIMEOUT_MS * 2 + 1000, mib < MAX_MIB]).toEqual([name, true, true, true])

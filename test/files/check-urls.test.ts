@@ -4,8 +4,8 @@ import { FetchFailure } from '../../src/files/failure.ts'
 import type { Prober } from '../../src/files/prober.ts'
 import { Simulation } from '../client/pace/shared-simulation.ts'
 
-const lasting = (message: string, more = {}) => new FetchFailure(message, { lasting: true, ...more })
-const passing = (message: string, more = {}) => new FetchFailure(message, { lasting: false, ...more })
+const lasting = (message: string, more = {}) => new FetchFailure(message, { isLasting: true, ...more })
+const passing = (message: string, more = {}) => new FetchFailure(message, { isLasting: false, ...more })
 
 /** Checks URLs in simulated time. Each takes 100 ms, and `answer` returns its outcome. */
 async function run(
@@ -32,7 +32,7 @@ async function run(
   let checked = 0
   const done = checkUrls(urls, {
     prober: proberOf(answer),
-    lenient: null,
+    lenientProber: null,
     onFinding: (finding) => findings.push(finding),
     onChecked: () => checked++,
     now: simulation.now,
@@ -105,13 +105,13 @@ test('reports a private address as an error, or as a warning if the server may a
   const refuse = (url: string) => lasting(`${url} resolves to a private address`, { isPrivate: true })
   const urls = ['http://127.0.0.1/here.png', 'http://127.0.0.1/gone.png']
   expect((await run(urls, refuse)).findings.map(({ severity }) => severity)).toEqual(['error', 'error'])
-  const lenient: Prober = {
+  const lenientProber: Prober = {
     async probe(url) {
       if (url.includes('gone')) throw lasting(`${url} answered 404 Not Found`)
     },
     close: async () => {},
   }
-  expect((await run(urls, refuse, { lenient })).findings).toMatchObject([
+  expect((await run(urls, refuse, { lenientProber })).findings).toMatchObject([
     { severity: 'warning', message: 'http://127.0.0.1/here.png resolves to a private address' },
     { severity: 'error', message: 'http://127.0.0.1/gone.png answered 404 Not Found' },
   ])

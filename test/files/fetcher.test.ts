@@ -233,7 +233,7 @@ describe('permanent failures, without a retry', () => {
     const failure = await failureOf()
     const shown = location.replace('user:secret@', '')
     expect(failure.message).toBe(`${URL_OF_FILE} redirects to ${shown}, which ${reason}`)
-    expect(failure.lasting).toBe(true)
+    expect(failure.isLasting).toBe(true)
     expect(internet.reachedInside).toEqual([])
     expect(internet.requests).toHaveLength(1)
   })
@@ -276,13 +276,13 @@ describe('temporary failures, which may succeed on a retry', () => {
     internet.answer = answer
     const failure = await failureOf()
     expect(failure.message).toBe(`${URL_OF_FILE} closed the connection early`)
-    expect(failure.lasting).toBe(false)
+    expect(failure.isLasting).toBe(false)
   })
 
   test('an unknown host, with the advice to check it', async () => {
     const failure = await failureOf('http://flies.example/art.png')
     expect(failure.message).toBe('http://flies.example/art.png has an unknown host')
-    expect(failure.lasting).toBe(false)
+    expect(failure.isLasting).toBe(false)
     expect(failure.hint).toContain('Check the spelling')
   })
 
@@ -321,7 +321,7 @@ describe('temporary failures, which may succeed on a retry', () => {
     if (answer !== null) internet.answer = answer
     const failure = await failureOf(URL_OF_FILE, { timeoutMs: 300, lookup })
     expect(failure.message).toBe(`${URL_OF_FILE} took longer than 0.3 s`)
-    expect(failure.lasting).toBe(false)
+    expect(failure.isLasting).toBe(false)
   })
 
   test('an unreachable server', async () => {
@@ -329,7 +329,7 @@ describe('temporary failures, which may succeed on a retry', () => {
     await internet.close()
     const failure = await failureOf(`${free}/art.png`, { allowPrivate: true })
     expect(failure.message).toBe(`${free}/art.png refused the connection`)
-    expect(failure.lasting).toBe(false)
+    expect(failure.isLasting).toBe(false)
     internet = await pretendInternet()
   })
 })
@@ -389,7 +389,7 @@ describe('rejects a URL before any request is sent', () => {
   test.each(inside)('%s, a private address', async (url) => {
     const failure = await failureOf(url)
     expect(failure.message).toMatch(/ resolves to a (private|cloud metadata) address \(.+\)$/)
-    expect(failure.lasting).toBe(true)
+    expect(failure.isLasting).toBe(true)
     expect(internet.reachedInside).toEqual([])
     expect(internet.requests).toEqual([])
   })
@@ -422,7 +422,7 @@ describe('rejects a URL before any request is sent', () => {
     const failure = await failureOf(url)
     expect(failure.message).toContain(reason)
     expect(failure.message).not.toContain('secret')
-    expect(failure.lasting).toBe(true)
+    expect(failure.isLasting).toBe(true)
     expect(internet.requests).toEqual([])
   })
 
@@ -434,7 +434,7 @@ describe('rejects a URL before any request is sent', () => {
     internet.hosts['inside.example'] = [addresses]
     const failure = await failureOf('http://inside.example/')
     expect(failure.message).toMatch(/^http:\/\/inside\.example\/ resolves to a private address \(.+\)$/)
-    expect(failure.lasting).toBe(true)
+    expect(failure.isLasting).toBe(true)
     expect(internet.reachedInside).toEqual([])
   })
 

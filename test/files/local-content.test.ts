@@ -12,10 +12,10 @@ test('a file is read until the command is stopped', async () => {
   await writeFile(path, Buffer.alloc(4 * 1024 * 1024))
   const stopped = new GdnError('terminated', 'terminated')
   const stop = new AbortController()
-  const reading = new LocalContents(stop.signal).of(path)
+  const reading = new LocalContents(stop.signal).read(path)
   stop.abort(stopped)
   await expect(reading).rejects.toBe(stopped)
-  expect((await new LocalContents().of(path)).sha256).toBe(
+  expect((await new LocalContents().read(path)).sha256).toBe(
     'bb9f8df61474d25e71fa00722318cd387396ca1736605e1248821cc0de3d3af8',
   )
 })
@@ -28,10 +28,10 @@ test('many files are read with few listeners on the signal, which Node.js would 
   const contents = new LocalContents(signal)
   let most = 0
   const reading = paths.map(async (path) => {
-    await contents.of(path)
+    await contents.read(path)
     most = Math.max(most, getEventListeners(signal, 'abort').length)
   })
-  await Promise.all([...reading, expect(contents.of(join(folder, 'none'))).rejects.toThrow("can't be read")])
+  await Promise.all([...reading, expect(contents.read(join(folder, 'none'))).rejects.toThrow("can't be read")])
   expect(most).toBeLessThan(3)
-  expect((await contents.of(join(folder, '0.png'))).url).toMatch(/^ipfs:/)
+  expect((await contents.read(join(folder, '0.png'))).url).toMatch(/^ipfs:/)
 })

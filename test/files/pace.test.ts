@@ -60,17 +60,17 @@ describe('requests to one origin', () => {
     let now = 0
     const pace = createPace({ atOnce: 6, apartMs: 20 }, () => now)
     pace.pause('a', 3_600_000)
-    expect(pace.wait('a')).toBeGreaterThanOrEqual(300_000)
-    expect(pace.wait('a')).toBeLessThan(301_000)
-    expect(pace.wait('b')).toBe(0)
+    expect(pace.delayMs('a')).toBeGreaterThanOrEqual(300_000)
+    expect(pace.delayMs('a')).toBeLessThan(301_000)
+    expect(pace.delayMs('b')).toBe(0)
     now = 300_001
-    expect(pace.wait('a')).toBe(0)
+    expect(pace.delayMs('a')).toBe(0)
   })
 
   test('get different start times after a delay', async () => {
     const pace = createPace({ atOnce: 6, apartMs: 20 }, () => 0)
     pace.pause('a', 1000)
-    const times = Array.from({ length: 10_000 }, () => pace.wait('a'))
+    const times = Array.from({ length: 10_000 }, () => pace.delayMs('a'))
     for (const [i, time] of times.slice(1).entries()) expect(time - (times[i] ?? 0)).toBeCloseTo(20)
     expect(times.at(-1)).toBeGreaterThan(199_000)
   })
@@ -186,9 +186,9 @@ describe('a fetcher with a pace', () => {
   test('sends no requests to a busy origin until its delay ends', async () => {
     internet.answer = (_, response) => response.writeHead(429, { 'retry-after': '60' }).end()
     await expect(read('http://files.example/')).rejects.toThrow('429')
-    expect(fetcher.wait('http://files.example/other')).toBeGreaterThan(59_000)
-    expect(fetcher.wait('http://other.example/')).toBe(0)
-    expect(fetcher.wait('no URL')).toBe(0)
+    expect(fetcher.queueDelayMs('http://files.example/other')).toBeGreaterThan(59_000)
+    expect(fetcher.queueDelayMs('http://other.example/')).toBe(0)
+    expect(fetcher.queueDelayMs('no URL')).toBe(0)
   })
 
   test('releases its slot when a file is rejected, fails, times out, or is not read', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { FetchFailure } from '../../src/files/failure.ts'
-import { checkedLookup } from '../../src/files/lookup.ts'
-import { explainedError } from '../../src/files/reasons.ts'
+import { createCheckedLookup } from '../../src/files/lookup.ts'
+import { explainError } from '../../src/files/reasons.ts'
 import { checkTarget } from '../../src/files/target.ts'
 
 describe('a redirect', () => {
@@ -65,18 +65,18 @@ describe('a network error', () => {
     ['EMADEUP', 'could not be fetched', false],
     ['constructor', 'could not be fetched', false],
   ])('with %s means: %s', (code, says, lasting) => {
-    const failure = explainedError(coded(code), 'https://files.example/')
+    const failure = explainError(coded(code), 'https://files.example/')
     expect(failure).toBeInstanceOf(FetchFailure)
     expect(failure).toMatchObject({ message: `https://files.example/ ${says}`, lasting })
   })
 
   test('is found in a cause, and in the attempts on several addresses', () => {
     const wrapped = new TypeError('fetch failed', { cause: new AggregateError([coded('EHOSTUNREACH')]) })
-    expect(explainedError(wrapped, 'x').message).toBe("x can't be reached")
+    expect(explainError(wrapped, 'x').message).toBe("x can't be reached")
   })
 
   test('from the resolver may be any thrown value', async () => {
-    const lookup = checkedLookup(() => Promise.reject('odd'), false)
+    const lookup = createCheckedLookup(() => Promise.reject('odd'), false)
     const error = await new Promise((settle) => lookup('files.example', {}, settle))
     expect(error).toMatchObject({ code: 'ENOTFOUND' })
   })

@@ -111,7 +111,7 @@ test('any bytes as a URL are either rejected with a reason or lead to a public a
       counts.taken++
     } catch (error) {
       if (!(error instanceof FetchFailure)) throw error
-      if (!error.lasting || error.message.length > 600) throw new Error(`odd refusal of ${JSON.stringify(text)}`)
+      if (!error.isLasting || error.message.length > 600) throw new Error(`odd refusal of ${JSON.stringify(text)}`)
       counts.refused++
     }
   })

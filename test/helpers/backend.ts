@@ -11,7 +11,7 @@ import { Secret } from '../../src/core/secret.ts'
 import { endOrphans } from '../../src/server/chain/evm/embedded/pidfile.ts'
 import { type BackendOptions, loadRest, type StartedBackend, startBackend } from '../../src/server/main.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
-import { nonceOf } from '../../src/server/store/transactions.ts'
+import { requireNonce } from '../../src/server/store/transactions.ts'
 import { whenFileDone, whenTestDone } from './clean-up.ts'
 import { ENDPOINTS } from './endpoints.ts'
 import { databaseUrlOf, forgetDatabaseOf, openTestStore } from './test-database.ts'
@@ -238,7 +238,7 @@ export async function usedNonces(dataDir: string): Promise<Record<string, number
   const nonces: Record<string, number[]> = {}
   for (const row of rows) {
     const signer = `${row.blockchain} ${row.signer}`
-    nonces[signer] = [...(nonces[signer] ?? []), nonceOf(row)]
+    nonces[signer] = [...(nonces[signer] ?? []), requireNonce(row)]
   }
   return nonces
 }

@@ -379,7 +379,7 @@ async function openDrained(url: string, patienceMs: number) {
   for (const late = Date.now() + patienceMs; ; await sleep(250)) {
     let left: string
     try {
-      const store = await openPostgres({ url: new Secret(url), beside: true })
+      const store = await openPostgres({ url: new Secret(url), requireCurrentSchema: true })
       const waiting = await whatWaits(store.db).catch(() => null)
       if (waiting?.length === 0) return store
       await store.close()

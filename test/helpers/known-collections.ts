@@ -1,4 +1,4 @@
-import { enterCollection, type KnownCollectionOfServer } from '../../src/state/known-collections.ts'
+import { type KnownCollectionOfServer, storeKnownCollection } from '../../src/state/known-collections.ts'
 import { openState } from '../../src/state/open-state.ts'
 
 /** Adds collections of a server to a state directory, like `gdn collection create`. */
@@ -10,7 +10,7 @@ export async function enterCollections(
   try {
     await state.write((sql) => {
       for (const { origin = 'https://a.test', url = null, ...known } of collections) {
-        enterCollection(
+        storeKnownCollection(
           sql,
           { origin, url },
           {

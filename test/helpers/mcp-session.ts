@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
-import { ioSettings } from '../../src/cli/connect/settings-of-argv.ts'
+import { parseIoSettings } from '../../src/cli/connect/settings-of-argv.ts'
 import type { CommandEdge } from '../../src/cli/deps.ts'
 import { commandSignals } from '../../src/cli/io/deadline.ts'
 import { createIo } from '../../src/cli/io/io.ts'
@@ -51,7 +51,7 @@ export async function openMcpSession({
     ...{ stdout: new PassThrough(), stderr: new PassThrough(), signals: commandSignals(signals) },
   }
   const stateDir = join(home, 'state')
-  const io = await createIo(edge, ioSettings(['mcp'], env))
+  const io = await createIo(edge, parseIoSettings(['mcp'], env))
   const runFast: typeof run = (argv, moreOptions) => run(argv, { ...moreOptions, clock })
   const deps = makeDeps(edge, io, { exitCode: 0 }, runFast, () => stateDir)
   const session = await McpSession.open(deps, {
@@ -59,7 +59,7 @@ export async function openMcpSession({
     maxCost: maxCost === null ? null : { amount: maxCost, currency: 'POL' },
     toolsets: ['all'],
     operatorFlags: [`--base-url=${url}`, `--state-dir=${stateDir}`, ...flags],
-    callTimeout: 60_000,
+    callTimeoutMs: 60_000,
     localFilesIn: async () => new Set(),
   })
   const context = { signal: never, progress() {} }
@@ -73,7 +73,7 @@ export async function openMcpSession({
         return failedResponse(error)
       }
     },
-    tools: () => session.toolbox.offered,
+    tools: () => session.toolbox.offeredTools,
     close: () => session.close(),
   }
 }

@@ -74,7 +74,7 @@ export async function setUpNetwork(
       const operators = opened.map(({ address }) => address)
       const plan = await planSetup({ store, network, admin: admin.address, operators })
       const { signal } = new AbortController()
-      const waiting = { now: Date.now, log: SILENT_LOG, signal, say() {} }
+      const waiting = { now: Date.now, log: SILENT_LOG, signal, report() {} }
       await runSetup({ store, network, admin, operators, plan, ...waiting })
     })
   } finally {

@@ -1,4 +1,4 @@
-import { enterAddress } from '../../src/state/addresses.ts'
+import { addAddress } from '../../src/state/addresses.ts'
 import { openState } from '../../src/state/open-state.ts'
 
 /** Saves addresses by name in a state directory, like `gdn wallet add`. */
@@ -6,7 +6,7 @@ export async function saveAddresses(stateDir: string, addresses: Readonly<Record
   const state = await openState(stateDir)
   try {
     await state.write((sql) => {
-      for (const [name, address] of Object.entries(addresses)) enterAddress(sql, { name, address, created_at: 0 })
+      for (const [name, address] of Object.entries(addresses)) addAddress(sql, { name, address, created_at: 0 })
     })
   } finally {
     state.close()

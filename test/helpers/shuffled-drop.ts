@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
-import { publicKeyOf, signRound, verifyBeacon } from '../../src/api/beacon.ts'
-import { sealOf } from '../../src/api/provenance-seal.ts'
+import { derivePublicKey, signRound, verifyBeacon } from '../../src/api/beacon.ts'
+import { computeSeal } from '../../src/api/provenance-seal.ts'
 import { Commitment, rowContentHash } from '../../src/reveal/leaves.ts'
-import { rowsOfSlots, shuffleSeed } from '../../src/reveal/shuffle/permutation.ts'
+import { permuteRows, shuffleSeed } from '../../src/reveal/shuffle/permutation.ts'
 import { folder } from '../cli/batch/drop.ts'
 import { cli } from '../cli/harness.ts'
 import { call, createTestCollection, type TestBackend, type TestCollection, until, WALLETS } from './backend.ts'
@@ -11,7 +11,7 @@ export const ROWS = 4
 const SECRET = Buffer.alloc(32, 5)
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 /** The beacon of the file `beacon.json`, for the second implementation. */
-export const BEACON = { key: hex(publicKeyOf(SECRET) ?? Buffer.alloc(0)), genesis: 1_600_000_000, period: 3 }
+export const BEACON = { key: hex(derivePublicKey(SECRET) ?? Buffer.alloc(0)), genesis: 1_600_000_000, period: 3 }
 export const BEACON_CHAIN = {
   hash: '',
   publicKey: Buffer.from(BEACON.key, 'hex'),
@@ -24,7 +24,7 @@ const commitment = new Commitment(
   { marginSeconds: 30 },
 )
 const { provenance } = commitment
-const SEAL = sealOf(provenance)
+const SEAL = computeSeal(provenance)
 
 async function commit(backend: TestBackend, { address }: TestCollection, hash: string) {
   await call(backend, 'commitprovenance', { contract_address: address, provenance: hash })
@@ -90,7 +90,7 @@ export async function shuffledDrop(backend: TestBackend) {
 /** Reveals the drop as the round draws it. Returns the row of each token. */
 async function reveal(backend: TestBackend, collection: TestCollection, round: number) {
   const { randomness, signature } = verifyBeacon(BEACON_CHAIN, round, signRound(SECRET, round))
-  const rows = rowsOfSlots(shuffleSeed(provenance, randomness), ROWS)
+  const rows = permuteRows(shuffleSeed(provenance, randomness), ROWS)
   const drawn = new Map<string, number>()
   for (const { nft_gdn_id, token_id, request_metadata } of await nftsOf(backend, collection)) {
     const row = rows[Number(request_metadata.provenance_row) - 1] ?? 0

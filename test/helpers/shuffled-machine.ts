@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises'
-import { publicKeyOf } from '../../src/api/beacon.ts'
+import { derivePublicKey } from '../../src/api/beacon.ts'
 import { chunksOf } from '../../src/core/chunks-of.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { folder } from '../cli/batch/drop.ts'
@@ -13,7 +13,7 @@ const SECRET = Buffer.alloc(32, 7)
 
 /** A beacon for tests, which signs every round. */
 export const BEACON = JSON.stringify({
-  public_key: Buffer.from(publicKeyOf(SECRET) ?? []).toString('hex'),
+  public_key: Buffer.from(derivePublicKey(SECRET) ?? []).toString('hex'),
   genesis_time: 1_700_000_000,
   period: 3,
   secret_key: SECRET.toString('hex'),

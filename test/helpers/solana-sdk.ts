@@ -35,7 +35,7 @@ import {
   TOKEN_2022_PROGRAM_ADDRESS,
 } from '@solana-program/token-2022'
 import { feeInstructions } from '../../src/server/chain/solana/fee-instructions.ts'
-import { mintAddress, seedOf } from '../../src/server/chain/solana/mint-address.ts'
+import { mintAddress, toMintSeed } from '../../src/server/chain/solana/mint-address.ts'
 import type { MintSpec } from '../../src/server/chain/solana/mint-instructions.ts'
 import { mintSize } from '../../src/server/chain/solana/mint-size.ts'
 
@@ -79,7 +79,7 @@ async function instructionsOf(signerAddress: string, spec: MintSpec, balance: bi
       newAccount: mint,
       baseAccount: signer,
       base: signer.address,
-      seed: seedOf(id),
+      seed: toMintSeed(id),
       space: size.allocated,
       programAddress: TOKEN_2022_PROGRAM_ADDRESS,
     }),

@@ -1,17 +1,17 @@
-import { sealOf } from '../../src/api/provenance-seal.ts'
+import { computeSeal } from '../../src/api/provenance-seal.ts'
 import * as nftStates from '../../src/server/state/nfts.ts'
 import { failFreshNfts, holdFreshNfts } from '../../src/server/state/nfts.ts'
 import * as transferStates from '../../src/server/state/transfers.ts'
 import { shiftDueTimes } from '../../src/server/store/due-times.ts'
 import { latestCollections } from '../../src/server/store/explorer-counts.ts'
-import { failedAfter, metadataAt, nftsOnChain } from '../../src/server/store/explorer-nfts.ts'
-import { nftsChanged } from '../../src/server/store/explorer-transactions.ts'
+import { listFailedNftsAfter, listNftsOfPendingTransaction, metadataAt } from '../../src/server/store/explorer-nfts.ts'
+import { listChangedNftIds } from '../../src/server/store/explorer-transactions.ts'
 import { releaseLeases, renewLeases } from '../../src/server/store/leases.ts'
 import * as nfts from '../../src/server/store/nfts.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
 import { enqueueTestEvent } from '../../src/server/store/outbox.ts'
 import { movePublicCursor, undoEvents } from '../../src/server/store/owner-events.ts'
-import { findRepeated } from '../../src/server/store/requests.ts'
+import { findRequestByIdempotencyKey } from '../../src/server/store/requests.ts'
 import * as transfers from '../../src/server/store/transfers.ts'
 import { insertWebhook, updateWebhookRow } from '../../src/server/store/webhooks.ts'
 import {
@@ -159,7 +159,7 @@ async function sealDrop(backend: TestBackend, contract_address: string): Promise
   const file_fields = [{ key: 'provenance', url: leaves_url }]
   const metadata = [{ title: 'Slot', description: '', file_fields, provenance_row: '1' }]
   await settled(backend, await mint(backend, { address: contract_address, blockchain: 'polygon' }, metadata))
-  await commit({ provenance: sealOf(drop), seal_of: drop, leaves_url })
+  await commit({ provenance: computeSeal(drop), seal_of: drop, leaves_url })
 }
 
 /** Gives an NFT that fails and its replacement the same reference ID, and looks it up. */
@@ -235,23 +235,23 @@ async function useStore(
   const transferred = transfer.transaction_id ?? ''
   await latestCollections(db, accountId, 20)
   await metadataAt(db, nft.seq)
-  await nftsOnChain(db, minted, 10)
-  await failedAfter(db, { collectionId, run: RUN, after: 0 }, 10)
-  await nftsChanged(db, 'transaction_id', transferred)
-  await findRepeated(db, { accountId, endpoint: 'createnft', idempotencyKey: 'key' })
+  await listNftsOfPendingTransaction(db, minted, 10)
+  await listFailedNftsAfter(db, { collectionId, run: RUN, after: 0 }, 10)
+  await listChangedNftIds(db, 'transaction_id', transferred)
+  await findRequestByIdempotencyKey(db, { accountId, endpoint: 'createnft', idempotencyKey: 'key' })
   await nfts.findNftOfTransaction(db, minted)
   await nfts.updateSignedNfts(db, minted, { transaction_id: minted })
   await transfers.transferFollowsUnfinal(db, transfer)
-  await transfers.countTransferRevert(db, id)
-  await transfers.forgetReverts(db, id)
-  await transfers.unknownMovesOf(db, id)
+  await transfers.incrementTransferReverts(db, id)
+  await transfers.resetReverts(db, id)
+  await transfers.listUnknownMoves(db, id)
   await transfers.returnTransfer(db, transferred)
   await transferStates.withdrawTransfer(db, transferred)
-  await nfts.countRevert(db, minted)
+  await nfts.incrementReverts(db, minted)
   await nfts.maxReverts(db, minted)
   await nfts.countPending(db, collectionId)
   await nfts.hasWaitingFiles(db, collectionId)
-  await nftStates.returnBundleToMint(db, minted)
+  await nftStates.requeueBundle(db, minted)
   await nftStates.failBundle(db, minted, 'reverted')
   await nftStates.failGrantsOfCollection(db, collectionId, 'refused')
   await nftStates.failNftsOfCollection(db, collectionId, 'refused')

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { addressOfKey } from '../../src/keystore/private-key.ts'
+import { deriveAddress } from '../../src/keystore/private-key.ts'
 
 export interface WalletService {
   url: string
@@ -57,7 +57,7 @@ export async function walletService(options: WalletServiceOptions = {}): Promise
     const key = randomBytes(32)
     const digits = key.toString('hex')
     service.keys.push(digits)
-    const wallet = { address: addressOfKey(key) ?? '', private_key: `0x${digits}` }
+    const wallet = { address: deriveAddress(key) ?? '', private_key: `0x${digits}` }
     if (options.answer === undefined) json(response, 200, answerOf(wallet))
     else options.answer(response, wallet)
   })

@@ -5,7 +5,7 @@ import { getAddress, type Hex } from 'viem'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { stateDirectory } from '../../src/config/paths.ts'
 import { GdnError } from '../../src/core/errors.ts'
-import { enterCollection } from '../../src/state/known-collections.ts'
+import { storeKnownCollection } from '../../src/state/known-collections.ts'
 import { withState } from '../../src/state/open-state.ts'
 import { type CliOptions, cli, errorOf, tempHome } from '../cli/harness.ts'
 import { type PlainAnvil, startPlainAnvil } from '../helpers/plain-anvil.ts'
@@ -378,7 +378,7 @@ test('names the networks of profiles and known collections on which an address w
   await writeFile(join(dir, '.config/gdn/config.json'), JSON.stringify({ profiles }))
   await withState(stateDirectory(env), (state) =>
     state.write((sql) =>
-      enterCollection(
+      storeKnownCollection(
         sql,
         { origin: 'id:1', url: withCode.url },
         {

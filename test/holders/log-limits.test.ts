@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { logProblem } from '../../src/holders/log-limits.ts'
+import { classifyLogError } from '../../src/holders/log-limits.ts'
 
 /** Errors of eth_getLogs as the providers and nodes return them. */
 test.each([
@@ -76,5 +76,5 @@ test.each([
   ['anvil, behind', 'behind', -32_602, 'BlockOutOfRangeError: block height is 214 but requested was 217'],
   ['anything else', 'other', -32_000, 'execution reverted'],
 ])('recognizes the error of %s', (_who, problem, code, message) => {
-  expect(logProblem({ code, message })).toBe(problem)
+  expect(classifyLogError({ code, message })).toBe(problem)
 })

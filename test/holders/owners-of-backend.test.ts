@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ResponseOf } from '../../src/client/api-client.ts'
-import { askOwners } from '../../src/holders/ask-owners.ts'
+import { requestOwners } from '../../src/holders/ask-owners.ts'
 import { listHolders } from '../../src/holders/holder-table.ts'
 import { readHolders } from '../../src/holders/read-holders.ts'
 import { ReadingStore } from '../../src/holders/reading-store.ts'
-import { blockAt } from '../../src/verify/block-at.ts'
+import { readBlockAt } from '../../src/verify/block-at.ts'
 import { cli, tempHome } from '../cli/harness.ts'
 import {
   backendForFile,
@@ -87,11 +87,11 @@ const reader = {
 /** Asks for pages of two NFTs. `change` changes each page by its number. */
 async function askPages(change: (page: Page, number: number) => Page | Promise<Page>) {
   const store = new ReadingStore(join(folder, `${crypto.randomUUID()}.db`))
-  const block = await blockAt(reader, 'latest')
+  const block = await readBlockAt(reader, 'latest')
   if (block === null) throw new Error('the chain has no block')
   let pages = 0
   try {
-    const read = await askOwners({
+    const read = await requestOwners({
       ...{ reader, store, block, contract: collection.address.toLowerCase(), blockchain: 'polygon', pageSize: 2 },
       client: { call: async (_name, request) => (await change(await ask(Object(request)), ++pages)) as never },
       sleep: async () => {},
@@ -126,7 +126,7 @@ test('collection holders prints the same holders from the backend as from the lo
 
 test('reads several pages, without burned NFTs', async () => {
   const { read, pages, holders } = await askPages((one) => one)
-  expect(read?.checked).toContain('the sum equals totalSupply')
+  expect(read?.checkNote).toContain('the sum equals totalSupply')
   expect(pages).toBe(3)
   expect(holders).toEqual({ [key(ALICE)]: 2, [key(BOB)]: 1, [key(wallet.address)]: 1 })
 })
@@ -144,7 +144,7 @@ test('rejects owners that are not those of the contract', async () => {
 
 /** Waits until the backend has read the newest block. */
 async function followed() {
-  const head = Number((await blockAt(reader, 'latest'))?.number)
+  const head = Number((await readBlockAt(reader, 'latest'))?.number)
   await until(page, ({ block }) => Number(block?.number) >= head)
 }
 
@@ -180,12 +180,12 @@ test('starts again if an NFT is transferred between two pages, or after its page
 
 test('a reading of an earlier block does not resume a stopped reading from the backend', async () => {
   const [first] = (await page()).nfts
-  const [newest, earlier] = [await blockAt(reader, 'latest'), await blockAt(reader, first?.block ?? 0)]
+  const [newest, earlier] = [await readBlockAt(reader, 'latest'), await readBlockAt(reader, first?.block ?? 0)]
   if (newest === null || earlier === null) throw new Error('the chain has no such block')
   const store = new ReadingStore(join(folder, 'stopped.db'))
   const signal = undefined
   const common = { reader, store, contract: collection.address.toLowerCase(), sleep: async () => {}, update: () => {} }
-  await askOwners({
+  await requestOwners({
     ...common,
     client: { call: async (_name, request) => (await ask(request as object)) as never },
     blockchain: 'polygon',

@@ -7,8 +7,8 @@ import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { decrypt, openKeystore } from '../../src/keystore/open.ts'
 import { parseKeystore } from '../../src/keystore/parse.ts'
-import { newPasswordProblem, passwordIn, passwordProblem } from '../../src/keystore/password.ts'
-import { addressOfKey, privateKeyBytes, readPrivateKey } from '../../src/keystore/private-key.ts'
+import { newPasswordProblem, parsePassword, passwordProblem } from '../../src/keystore/password.ts'
+import { deriveAddress, privateKeyBytes, readPrivateKey } from '../../src/keystore/private-key.ts'
 import { prepareSeal } from '../../src/keystore/seal.ts'
 import { LIGHT, VECTORS } from './vectors.ts'
 
@@ -16,7 +16,7 @@ import { LIGHT, VECTORS } from './vectors.ts'
 const COST = { n: 4096, r: 8, p: 1 }
 vi.mock(import('../../src/keystore/limits.ts'), async (original) => ({
   ...(await original()),
-  SCRYPT: { n: 4096, r: 8, p: 1 } as never,
+  DEFAULT_SCRYPT: { n: 4096, r: 8, p: 1 } as never,
 }))
 
 const KEY = new Secret(`0x${'4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'}`)
@@ -27,7 +27,7 @@ const ORDER = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'
 async function sealed(password = PASSWORD): Promise<string> {
   const seal = await prepareSeal(password)
   try {
-    return seal.keystore(KEY, ADDRESS)
+    return seal.sealKeystore(KEY, ADDRESS)
   } finally {
     seal.wipe()
   }
@@ -137,9 +137,9 @@ describe('writing', () => {
     expect({ address, version }).toEqual({ address: ADDRESS.slice(2), version: 3 })
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
     expect(crypto).toMatchObject({ cipher: 'aes-128-ctr', kdf: 'scrypt' })
-    const { SCRYPT } =
+    const { DEFAULT_SCRYPT } =
       await vi.importActual<typeof import('../../src/keystore/limits.ts')>('../../src/keystore/limits.ts')
-    expect(SCRYPT).toEqual({ n: 262144, r: 8, p: 1 })
+    expect(DEFAULT_SCRYPT).toEqual({ n: 262144, r: 8, p: 1 })
     expect(crypto.kdfparams).toMatchObject({
       ...COST,
       dklen: 32,
@@ -157,7 +157,7 @@ describe('writing', () => {
   test('encrypts any bytes, which cannot be opened as a wallet', async () => {
     const content = randomBytes(1000)
     const seal = await prepareSeal(PASSWORD)
-    const text = seal.bytes(content)
+    const text = seal.sealBytes(content)
     expect(await decrypt(parseKeystore(text, 'k'), PASSWORD, 'k')).toEqual(content)
     await expect(openKeystore(text, PASSWORD, 'k')).rejects.toThrow('something other than a private key')
   })
@@ -239,7 +239,7 @@ describe('private keys', () => {
     [ORDER, null],
     ['f'.repeat(64), null],
   ])('the number %s has the address %s', (digits, address) => {
-    expect(addressOfKey(Buffer.from(digits.padStart(64, '0'), 'hex'))).toBe(address)
+    expect(deriveAddress(Buffer.from(digits.padStart(64, '0'), 'hex'))).toBe(address)
   })
 
   test('accepts the two spellings that servers use, and no other', () => {
@@ -264,8 +264,8 @@ describe('passwords', () => {
   })
 
   test('a password file has one line, and its spaces belong to the password', () => {
-    expect(passwordIn(' a b \r\n', 'p', passwordProblem).reveal()).toBe(' a b ')
-    expect(() => passwordIn('a\nb\n', 'p', passwordProblem)).toThrow('one line')
-    expect(() => passwordIn('\n', 'p', passwordProblem)).toThrow('empty')
+    expect(parsePassword(' a b \r\n', 'p', passwordProblem).reveal()).toBe(' a b ')
+    expect(() => parsePassword('a\nb\n', 'p', passwordProblem)).toThrow('one line')
+    expect(() => parsePassword('\n', 'p', passwordProblem)).toThrow('empty')
   })
 })

@@ -6,20 +6,20 @@ import { Secret } from '../../src/core/secret.ts'
 import { openEvmKeystore, openKeystore } from '../../src/keystore/open.ts'
 import { parseKeystore } from '../../src/keystore/parse.ts'
 import { prepareSeal } from '../../src/keystore/seal.ts'
-import { addressOfKeypair, keypairOfSeed } from '../../src/keystore/solana-key.ts'
-import { newKey } from '../../src/wallet/new-key.ts'
+import { deriveKeypair, deriveKeypairAddress } from '../../src/keystore/solana-key.ts'
+import { generateKey } from '../../src/wallet/new-key.ts'
 
 vi.mock(import('../../src/keystore/limits.ts'), async (original) => ({
   ...(await original()),
-  SCRYPT: { n: 1024, r: 8, p: 1 } as never,
+  DEFAULT_SCRYPT: { n: 1024, r: 8, p: 1 } as never,
 }))
 
 const PASSWORD = new Secret('correct horse')
 
 async function sealed(): Promise<{ text: string; address: string; privateKey: Secret }> {
-  const { address, privateKey } = newKey('solana')
+  const { address, privateKey } = generateKey('solana')
   const seal = await prepareSeal(PASSWORD)
-  return { text: seal.keystore(privateKey, address), address, privateKey }
+  return { text: seal.sealKeystore(privateKey, address), address, privateKey }
 }
 
 const failure = async (opening: Promise<unknown>): Promise<GdnError> => {
@@ -29,16 +29,16 @@ const failure = async (opening: Promise<unknown>): Promise<GdnError> => {
 }
 
 test('a keypair has the address that @solana/kit derives', async () => {
-  const { address, privateKey } = newKey('solana')
+  const { address, privateKey } = generateKey('solana')
   const signer = await createKeyPairSignerFromBytes(base58btc.baseDecode(privateKey.reveal()))
   expect(address).toBe(signer.address)
 })
 
 test('a keypair with another public key has no address', () => {
-  const [one, other] = [keypairOfSeed(new Uint8Array(32).fill(1)), keypairOfSeed(new Uint8Array(32).fill(2))]
-  expect(addressOfKeypair(one)).toMatch(/^[1-9A-HJ-NP-Za-km-z]{43,44}$/)
-  expect(addressOfKeypair(Buffer.concat([one.subarray(0, 32), other.subarray(32)]))).toBeNull()
-  expect(addressOfKeypair(one.subarray(0, 63))).toBeNull()
+  const [one, other] = [deriveKeypair(new Uint8Array(32).fill(1)), deriveKeypair(new Uint8Array(32).fill(2))]
+  expect(deriveKeypairAddress(one)).toMatch(/^[1-9A-HJ-NP-Za-km-z]{43,44}$/)
+  expect(deriveKeypairAddress(Buffer.concat([one.subarray(0, 32), other.subarray(32)]))).toBeNull()
+  expect(deriveKeypairAddress(one.subarray(0, 63))).toBeNull()
 })
 
 describe('a keystore of Solana', () => {
@@ -51,7 +51,7 @@ describe('a keystore of Solana', () => {
 
   test('does not open under another address', async () => {
     const { text } = await sealed()
-    const { address } = newKey('solana')
+    const { address } = generateKey('solana')
     const error = await failure(openKeystore(JSON.stringify({ ...JSON.parse(text), address }), PASSWORD, 'k.json'))
     expect(error.message).toContain(`contains the address ${address}`)
   })
@@ -63,9 +63,9 @@ describe('a keystore of Solana', () => {
   })
 
   test('with the key of an EVM wallet is rejected', async () => {
-    const { address } = newKey('solana')
-    const { privateKey } = newKey('evm')
-    const text = (await prepareSeal(PASSWORD)).keystore(privateKey, address)
+    const { address } = generateKey('solana')
+    const { privateKey } = generateKey('evm')
+    const text = (await prepareSeal(PASSWORD)).sealKeystore(privateKey, address)
     expect((await failure(openKeystore(text, PASSWORD, 'k.json'))).message).toContain('not a valid private key')
   })
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type * as z from 'zod'
-import type { createTransRequest12 } from '../../src/api/endpoints/createnfttrans.ts'
-import type { transferRequest12 } from '../../src/api/endpoints/transfernft.ts'
+import type { createTransRequestV12Schema } from '../../src/api/endpoints/createnfttrans.ts'
+import type { transferRequestV12Schema } from '../../src/api/endpoints/transfernft.ts'
 import { ENDPOINT_NAMES, type EndpointName } from '../../src/api/endpoints.ts'
 import type { RequestOf, ResponseOf } from '../../src/client/api-client.ts'
 import { createClient } from '../../src/lib/create-client.ts'
@@ -43,7 +43,7 @@ type AgreesWithSome<Some, One, Swapped = false> = true extends (
 
 /** The client's types are those of version 1.2, in which the sender is optional. */
 type ContractRequest<Name extends EndpointName> = Name extends 'createnfttrans'
-  ? z.input<typeof createTransRequest12>
+  ? z.input<typeof createTransRequestV12Schema>
   : RequestOf<Name>
 
 type Requests = { [Name in EndpointName]: Agrees<Parameters<Api[Name]>[0], ContractRequest<Name>> }
@@ -56,7 +56,7 @@ const responses: AllTrue = {} as Responses
 // The contract preprocesses the whole request, for two spellings of token_id.
 const transfer: Same<
   keyof Extract<Parameters<Api['transfernft']>[0], { token_id: string }>,
-  keyof z.output<typeof transferRequest12>
+  keyof z.output<typeof transferRequestV12Schema>
 > = true
 
 test('the client has the types of every endpoint', () => {

@@ -8,7 +8,7 @@ import { createClient } from '../../src/lib/create-client.ts'
 import type { Client, CollectionRequest, MintRequest, TransferRequest } from '../../src/lib/types.ts'
 import { removeCommand } from '../../src/operations/remove-command.ts'
 import { SharedDatabase } from '../../src/sqlite/shared-database.ts'
-import { collectionsOfServers } from '../../src/state/known-collections.ts'
+import { listKnownCollections } from '../../src/state/known-collections.ts'
 import { openState } from '../../src/state/open-state.ts'
 import { commandRuns, pruneRuns } from '../../src/state/runs.ts'
 import { API_KEY, CONTRACT, inMemory, OTHER, RECEIVER, REQUESTS, SENDER, Service } from '../operations/world.ts'
@@ -77,7 +77,7 @@ describe('createCollection()', () => {
     const { collection } = await gdn.createCollection(COLLECTION, { idempotencyKey: 'spring' })
     await gdn.createCollection(COLLECTION, { idempotencyKey: 'spring', wait: false })
     const state = await openState(join(folder, 'state'))
-    const known = await state.read(collectionsOfServers)
+    const known = await state.read(listKnownCollections)
     state.close()
     const { transaction_gdn_id, contract_address } = collection
     const { name, blockchain, wallet_address } = COLLECTION

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { verifyWebhook, type WebhookHeaders } from '../../src/lib/index.ts'
-import { sign } from '../../src/server/pipeline/webhooks/signature.ts'
+import { signWebhookBody } from '../../src/server/pipeline/webhooks/signature.ts'
 
 const NOW = 1_790_000_000_000
 const SECRET = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8'
 const BODY = '{"title":"Grüße 🎨"}'
-const SIGNATURE = sign(SECRET, BODY, NOW)
+const SIGNATURE = signWebhookBody(SECRET, BODY, NOW)
 
 beforeEach(() => void vi.useFakeTimers({ now: NOW, toFake: ['Date'] }))
 afterEach(() => void vi.useRealTimers())
@@ -29,7 +29,7 @@ describe('verifyWebhook', () => {
         text,
         text.filter((one) => one !== ''),
         (body, secret) => {
-          expect(verifyWebhook(body, { 'gdn-signature': sign(secret, body, NOW) }, secret)).toBe(true)
+          expect(verifyWebhook(body, { 'gdn-signature': signWebhookBody(secret, body, NOW) }, secret)).toBe(true)
         },
       ),
     )
@@ -38,15 +38,15 @@ describe('verifyWebhook', () => {
   test.each<[string, string, WebhookHeaders, string]>([
     ['another body', `${BODY} `, { 'gdn-signature': SIGNATURE }, SECRET],
     ['another secret', BODY, { 'gdn-signature': SIGNATURE }, `${SECRET}A`],
-    ['an empty secret', BODY, { 'gdn-signature': sign('', BODY, NOW) }, ''],
+    ['an empty secret', BODY, { 'gdn-signature': signWebhookBody('', BODY, NOW) }, ''],
     ['no signature', BODY, {}, SECRET],
     ['two signatures', BODY, { 'gdn-signature': [SIGNATURE, SIGNATURE] }, SECRET],
     ['a signature in two spellings', BODY, { 'gdn-signature': SIGNATURE, 'GDN-Signature': SIGNATURE }, SECRET],
     ['a shorter signature', BODY, { 'gdn-signature': SIGNATURE.slice(0, -2) }, SECRET],
     ['more after the signature', BODY, { 'gdn-signature': `${SIGNATURE}00` }, SECRET],
     ['a time that is not a number', BODY, { 'gdn-signature': SIGNATURE.replace(/t=\d+/, 't=NaN') }, SECRET],
-    ['a time 5 minutes ago', BODY, { 'gdn-signature': sign(SECRET, BODY, NOW - 301_000) }, SECRET],
-    ['a time in 5 minutes', BODY, { 'gdn-signature': sign(SECRET, BODY, NOW + 301_000) }, SECRET],
+    ['a time 5 minutes ago', BODY, { 'gdn-signature': signWebhookBody(SECRET, BODY, NOW - 301_000) }, SECRET],
+    ['a time in 5 minutes', BODY, { 'gdn-signature': signWebhookBody(SECRET, BODY, NOW + 301_000) }, SECRET],
   ])('rejects %s', (_, body, headers, secret) => {
     expect(verifyWebhook(body, headers, secret)).toBe(false)
   })

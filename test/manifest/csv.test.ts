@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import Papa from 'papaparse'
 import { describe, expect, test } from 'vitest'
-import { nftMetadata } from '../../src/api/metadata.ts'
+import { nftMetadataSchema } from '../../src/api/metadata.ts'
 import { unescapeCell } from '../../src/core/spreadsheet-text.ts'
 import { runs } from '../helpers/runs.ts'
 import { ALICE, BOB, read, told } from './helpers.ts'
@@ -244,7 +244,7 @@ describe('any table', () => {
               ...(title === '' ? {} : { attribute: [{ tag: 'x', value: title }] }),
               ...Object.fromEntries(names.map((name) => [name, name])),
             }
-            const checked = nftMetadata.safeParse(metadata)
+            const checked = nftMetadataSchema.safeParse(metadata)
             return checked.success ? [checked.data] : []
           })
           expect(rows.map(({ metadata }) => metadata)).toEqual(accepted)

@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { nftMetadata } from '../../src/api/metadata.ts'
+import { nftMetadataSchema } from '../../src/api/metadata.ts'
 import { validate } from '../../src/api/validate.ts'
 import { unescapeCell } from '../../src/core/spreadsheet-text.ts'
 import type { ManifestFormat } from '../../src/manifest/read.ts'
@@ -165,7 +165,7 @@ test('returns valid rows and located issues for a manifest with any bytes change
         for (const { metadata, localFiles } of found.rows) {
           // A changed URL may become a path. No such file exists, which is an issue.
           expect(localFiles).toEqual([])
-          expect(validate(nftMetadata, metadata)).toMatchObject({ ok: true })
+          expect(validate(nftMetadataSchema, metadata)).toMatchObject({ ok: true })
         }
         for (const { place, message } of found.issues) {
           expect(place.file).toBe('stdin')

@@ -28,7 +28,7 @@ async function read(
     const counts = new ListCounts()
     for await (const entries of list) {
       for (const entry of entries) {
-        const found = 'issue' in entry ? entry : counts.of(entry)
+        const found = 'issue' in entry ? entry : counts.parseCount(entry)
         if (typeof found === 'object') {
           const { place, message } = found.issue
           lines.push(`${place.line}:${place.column} ${message}`)

@@ -58,7 +58,7 @@ describe.skipIf(process.platform === 'darwin')('a file whose name has another Un
     // The row stays the same on a machine whose file has the name of the cell.
     const [named] = rows[0]?.localFiles ?? []
     expect(named?.path).toBe(join(folder, cell ?? ''))
-    expect(await new LocalContents().of(named?.path ?? '')).toEqual(await new LocalContents().of(file))
+    expect(await new LocalContents().read(named?.path ?? '')).toEqual(await new LocalContents().read(file))
     expect(await readImage(named?.path ?? '')).toEqual(Buffer.from(pngNamed('gull')))
   })
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fileAttribute, TRAIT_TYPES } from '../../src/api/traits.ts'
+import { TRAIT_TYPES, toFileAttribute } from '../../src/api/traits.ts'
 import { ManifestColumns } from '../../src/batch/rows/manifest-cells.ts'
-import { contentHash, copyHash, rowOfParts, rowTexts, splitRowText } from '../../src/batch/rows/row-text.ts'
-import { meaningProblem, parseColumnName, spellingOf } from '../../src/manifest/columns.ts'
+import { contentHash, copyHash, parseRowParts, rowTexts, splitRowText } from '../../src/batch/rows/row-text.ts'
+import { formatColumnName, meaningProblem, parseColumnName } from '../../src/manifest/columns.ts'
 import opensea from '../api/opensea-traits.json' with { type: 'json' }
 import { ALICE, read, told } from './helpers.ts'
 
@@ -35,7 +35,7 @@ describe('the name of a column', () => {
     ['attr:Power (number)', 'attr:Power (number)'],
   ])('%s means %s', (name, meaning) => {
     const parsed = parseColumnName(name, {})
-    expect('role' in parsed ? spellingOf(parsed.role) : null).toBe(meaning)
+    expect('role' in parsed ? formatColumnName(parsed.role) : null).toBe(meaning)
   })
 
   test.each([
@@ -128,7 +128,7 @@ describe('the name of a column', () => {
       fc.property(name, (text) => {
         const parsed = parseColumnName(text, { unknownColumns: 'attr' })
         if ('problem' in parsed) return void expect(parsed.problem).not.toBe('')
-        const spelled = spellingOf(parsed.role)
+        const spelled = formatColumnName(parsed.role)
         expect(parseColumnName(spelled, {})).toEqual(parsed)
         if (/^attr *\(/i.test(text)) expect(parsed.role).toMatchObject({ kind: 'attr', trait: expect.anything() })
       }),
@@ -146,7 +146,9 @@ describe('a cell of a typed trait', () => {
       ),
     )
     expect(issues).toEqual([])
-    expect(rows[0]?.metadata.attribute?.map(fileAttribute)).toEqual(opensea.examples.map(({ attribute }) => attribute))
+    expect(rows[0]?.metadata.attribute?.map(toFileAttribute)).toEqual(
+      opensea.examples.map(({ attribute }) => attribute),
+    )
   })
 
   test('a cell of a typed trait that is no number is an error with line and column, and an empty one is no trait', async () => {
@@ -232,7 +234,7 @@ describe('the text of a row', () => {
 
   test('restores typed traits and plain attributes', async () => {
     const row = await rowOf(csv(['attr(number,max=10):Power', 'attr:Mood', 'attr(date):Born'], ['5', 'calm', '0']))
-    const { metadata } = rowOfParts(splitRowText(Buffer.from(rowTexts(row).kept)))
+    const { metadata } = parseRowParts(splitRowText(Buffer.from(rowTexts(row).kept)))
     expect(metadata).toEqual(row.metadata)
   })
 

@@ -72,7 +72,7 @@ describe('scores', () => {
     ]
     const ranking = rankingOf([power('1', 'Cap'), power('2', 'Cap'), power('3', 'Crown')])
     expect([...ranking.ranks]).toEqual([2, 2, 1])
-    expect(ranking.unscored).toEqual(['Power'])
+    expect(ranking.unscoredTraits).toEqual(['Power'])
     expect([...ranking.traits()].filter(({ scored }) => !scored)).toHaveLength(3)
   })
 
@@ -82,7 +82,7 @@ describe('scores', () => {
       [{ tag: 'power ', value: 'high' }],
       [{ tag: 'Level', value: '1', display_type: 'number' }],
     ])
-    expect([ranking.mixed, ranking.unscored]).toEqual([['Power'], ['Level']])
+    expect([ranking.mixedTraits, ranking.unscoredTraits]).toEqual([['Power'], ['Level']])
     expect([...ranking.ranks]).toEqual([2, 1, 2])
   })
 
@@ -115,11 +115,11 @@ describe('rare traits of an NFT', () => {
       { Eyes: 'Blue' },
     ]
     const ranking = rankingOf(nfts as Nft[])
-    expect(ranking.rarest(3, 5)).toEqual([
+    expect(ranking.rarestTraits(3, 5)).toEqual([
       { trait: 'Eyes', value: 'Blue', count: 1, share: 0.25 },
       { trait: 'Hat', value: null, count: 1, share: 0.25 },
     ])
-    expect(ranking.rarest(2, 1)).toEqual([{ trait: 'Hat', value: 'Crown', count: 1, share: 0.25 }])
+    expect(ranking.rarestTraits(2, 1)).toEqual([{ trait: 'Hat', value: 'Crown', count: 1, share: 0.25 }])
   })
 
   test('have one value for a trait that an NFT has twice, the last', () => {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { HEADERS, RUN_ERRORS } from '../../src/api/headers.ts'
-import { attemptResultOf } from '../../src/batch/send/attempts.ts'
-import { UNKNOWN } from '../../src/client/outcome.ts'
+import { toAttemptResult } from '../../src/batch/send/attempts.ts'
+import { UNKNOWN_OUTCOME } from '../../src/client/outcome.ts'
 import { GdnError } from '../../src/core/errors.ts'
 
 /** Classifies a response to a request with two rows. Text is a body that isn't JSON. */
 const verdict = (status: number, headers: Record<string, string>, body: unknown, rows = 2) =>
-  attemptResultOf(
+  toAttemptResult(
     {
       kind: 'answered',
       status,
@@ -45,7 +45,7 @@ describe('a success', () => {
     ['one ID for two rows', { nfts: [{ nft_gdn_ids: 'a' }, { nft_gdn_ids: 'a' }] }],
   ])('with %s leaves the outcome unknown', async (_what, body) => {
     expect(await verdict(200, {}, body)).toEqual({
-      ...{ ...UNKNOWN, status: 200 },
+      ...{ ...UNKNOWN_OUTCOME, status: 200 },
       message: expect.stringContaining('the server returned'),
     })
   })
@@ -61,14 +61,14 @@ describe('a request', () => {
     const expected = {
       ...{ outcome: 'no_effect', cause: 'not_sent', status: null, message: 'refused by the host', retryAfterMs: null },
     }
-    expect(await attemptResultOf(result, 2)).toStrictEqual(expected)
+    expect(await toAttemptResult(result, 2)).toStrictEqual(expected)
     const stop = new GdnError('unreachable', 'another backend')
-    expect(await attemptResultOf({ ...result, stop }, 2)).toStrictEqual({ ...expected, stop })
+    expect(await toAttemptResult({ ...result, stop }, 2)).toStrictEqual({ ...expected, stop })
   })
 
   test('a request whose connection was cut has an unknown outcome', async () => {
-    expect(await attemptResultOf({ kind: 'cut', reason: 'cut' }, 2)).toStrictEqual({
-      ...{ ...UNKNOWN, message: 'cut' },
+    expect(await toAttemptResult({ kind: 'cut', reason: 'cut' }, 2)).toStrictEqual({
+      ...{ ...UNKNOWN_OUTCOME, message: 'cut' },
     })
   })
 })
@@ -112,7 +112,7 @@ describe('an error of the API', () => {
   })
 
   test('409 leaves the outcome unknown while an earlier attempt is in progress', async () => {
-    expect(await verdict(409, {}, ERROR)).toStrictEqual({ ...UNKNOWN, status: 409, message: 'y', busy: true })
+    expect(await verdict(409, {}, ERROR)).toStrictEqual({ ...UNKNOWN_OUTCOME, status: 409, message: 'y', busy: true })
     expect(await verdict(409, {}, 'a page')).toMatchObject({ outcome: 'unknown', busy: true, foreign: false })
   })
 })
@@ -138,7 +138,7 @@ describe('an error response that is not from the API', () => {
 
 test('a page with 500 leaves the outcome unknown, and may be of the API', async () => {
   expect(await verdict(500, {}, '<html>')).toStrictEqual({
-    ...{ ...UNKNOWN, status: 500, message: 'the server returned 500' },
+    ...{ ...UNKNOWN_OUTCOME, status: 500, message: 'the server returned 500' },
   })
 })
 

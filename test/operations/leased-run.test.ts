@@ -6,7 +6,7 @@ import { removeCommand } from '../../src/operations/remove-command.ts'
 import type { Sql } from '../../src/sqlite/shared-database.ts'
 import { forgetDrop } from '../../src/state/drops.ts'
 import { openState, State } from '../../src/state/open-state.ts'
-import { acquireRun, deleteRun, leaseOf, recordHeartbeat, releaseRun } from '../../src/state/runs.ts'
+import { acquireRun, deleteRun, readLease, recordHeartbeat, releaseRun } from '../../src/state/runs.ts'
 import { Machine } from '../batch/simulation.ts'
 import { rowsUpTo } from '../batch/simulation-rows.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
@@ -61,7 +61,7 @@ describe.each([
     runId = run.runId
     await run.release()
     const holder = { ...(await thisProcess('another process')), ...other }
-    await state.write((sql) => acquireRun(sql, runId, leaseOf(sql, runId), holder, Date.now() - silentMs))
+    await state.write((sql) => acquireRun(sql, runId, readLease(sql, runId), holder, Date.now() - silentMs))
   }
 
   const busy = { code: 'run_busy', message: expect.stringContaining('another process') }
@@ -113,7 +113,7 @@ describe.each([
     })
   }
 
-  const beating = (sql: Sql) => recordHeartbeat(sql, { runId, fence: leaseOf(sql, runId).fence }, Date.now())
+  const beating = (sql: Sql) => recordHeartbeat(sql, { runId, fence: readLease(sql, runId).fence }, Date.now())
 
   test.each([
     ['before', 'Wait until the process ends, or press Ctrl-C in its terminal.'],
@@ -135,7 +135,7 @@ describe.each([
     await heldByAnother(CONTAINER, 130_000)
     const third = await thisProcess('a third process')
     whileWatched('after', (sql) => {
-      const seen = leaseOf(sql, runId)
+      const seen = readLease(sql, runId)
       acquireRun(sql, runId, seen, third, seen.beatAt)
     })
     await expect(acquire()).rejects.toMatchObject({ code: 'run_busy', message: expect.stringContaining('third') })
@@ -144,7 +144,7 @@ describe.each([
   test('is no longer changed by a process from which it was taken over', async () => {
     const run = await acquire()
     const other = await thisProcess('another process')
-    const seen = await state.read((sql) => leaseOf(sql, run.runId))
+    const seen = await state.read((sql) => readLease(sql, run.runId))
     await state.write((sql) => acquireRun(sql, run.runId, seen, other, 1))
     const late = { runId: run.runId, fence: seen.fence }
     await expect(run.write(() => 'written')).rejects.toMatchObject({ code: 'run_busy' })
@@ -153,13 +153,13 @@ describe.each([
       recordHeartbeat(sql, late, 2)
       releaseRun(sql, late)
     })
-    expect(await state.read((sql) => leaseOf(sql, run.runId))).toMatchObject({ holder: other, beatAt: 1 })
+    expect(await state.read((sql) => readLease(sql, run.runId))).toMatchObject({ holder: other, beatAt: 1 })
   })
 
   test('is held by heartbeats', async () => {
     const run = await acquire({ ...TIMING, beatMs: 1 })
-    const { beatAt } = await state.read((sql) => leaseOf(sql, run.runId))
-    await expect.poll(async () => (await state.read((sql) => leaseOf(sql, run.runId))).beatAt).toBeGreaterThan(beatAt)
+    const { beatAt } = await state.read((sql) => readLease(sql, run.runId))
+    await expect.poll(async () => (await state.read((sql) => readLease(sql, run.runId))).beatAt).toBeGreaterThan(beatAt)
     await run.release()
   })
 })
@@ -179,7 +179,7 @@ describe('the record of a single command', () => {
     const run = await acquireCommand()
     await run.release()
     const holder = { ...(await thisProcess('another process')), space: 'pid:[1]', pid: 2 ** 22 + 1 }
-    await state.write((sql) => acquireRun(sql, run.runId, leaseOf(sql, run.runId), holder, Date.now() - 130_000))
+    await state.write((sql) => acquireRun(sql, run.runId, readLease(sql, run.runId), holder, Date.now() - 130_000))
     const read = state.read.bind(state)
     vi.spyOn(state, 'read').mockImplementationOnce(async (work, signal) => {
       await state.write((sql) => deleteRun(sql, run.runId))
@@ -196,7 +196,7 @@ describe('the record of a single command', () => {
     await expect(removeCommand(machine.stateDir, runId)).rejects.toMatchObject({ code: 'run_busy' })
     await run.release()
     await removeCommand(machine.stateDir, runId)
-    await expect(state.read((sql) => leaseOf(sql, runId))).rejects.toMatchObject({ code: 'run_busy' })
+    await expect(state.read((sql) => readLease(sql, runId))).rejects.toMatchObject({ code: 'run_busy' })
   })
 
   test('is not removed if a process acquires it in the meantime', async () => {
@@ -205,11 +205,11 @@ describe('the record of a single command', () => {
     await run.release()
     const other = await thisProcess('another process')
     const ended = { ...other, pid: 2 ** 22 + 1 }
-    await state.write((sql) => acquireRun(sql, runId, leaseOf(sql, runId), ended, 1))
+    await state.write((sql) => acquireRun(sql, runId, readLease(sql, runId), ended, 1))
     const { write } = State.prototype
     vi.spyOn(State.prototype, 'write').mockImplementationOnce(async function (this: State, work, signal) {
       const seen: unknown = await write.call(this, work, signal)
-      await write.call(this, (sql) => acquireRun(sql, runId, leaseOf(sql, runId), other, 1))
+      await write.call(this, (sql) => acquireRun(sql, runId, readLease(sql, runId), other, 1))
       return seen as never
     })
     await expect(removeCommand(machine.stateDir, runId)).rejects.toMatchObject({
@@ -217,6 +217,6 @@ describe('the record of a single command', () => {
       message: expect.stringContaining('another process'),
     })
     vi.restoreAllMocks()
-    expect(await state.read((sql) => leaseOf(sql, runId))).toMatchObject({ beatAt: 1 })
+    expect(await state.read((sql) => readLease(sql, runId))).toMatchObject({ beatAt: 1 })
   })
 })

@@ -13,9 +13,9 @@ const group = (copies: RequestedCopy[], matches: Match[], changes: Partial<Conte
   copies,
   matches,
   superseded: [],
-  alike: 0,
-  doubtful: null,
-  marked: false,
+  similarCount: 0,
+  doubtReason: null,
+  hasMarkers: false,
   ...changes,
 })
 const copy = (...owners: string[]): RequestedCopy => ({ owners, unprovable: null })
@@ -53,23 +53,23 @@ describe('copies of one content', () => {
     ],
     [
       'are undecided if the NFT may belong to another run',
-      group([copy('a')], [nft('1', 'a')], { doubtful: 'why' }),
+      group([copy('a')], [nft('1', 'a')], { doubtReason: 'why' }),
       ['undecided'],
     ],
     [
       'are absent if no NFT is found that could belong to another run',
-      group([copy('a')], [], { doubtful: 'why' }),
+      group([copy('a')], [], { doubtReason: 'why' }),
       ['absent'],
     ],
-    ['are undecided if an NFT has nearly the same content', group([copy('a')], [], { alike: 1 }), ['undecided']],
+    ['are undecided if an NFT has nearly the same content', group([copy('a')], [], { similarCount: 1 }), ['undecided']],
     [
       'are undecided with a marker if the NFT may belong to another run',
-      group([copy('a')], [nft('1', 'x')], { marked: true, doubtful: 'y' }),
+      group([copy('a')], [nft('1', 'x')], { hasMarkers: true, doubtReason: 'y' }),
       ['undecided'],
     ],
     [
       'are adopted by their marker, regardless of the owner',
-      group([copy('a')], [nft('1', null)], { marked: true }),
+      group([copy('a')], [nft('1', null)], { hasMarkers: true }),
       ['adopted'],
     ],
     [
@@ -192,13 +192,13 @@ test('a single command finds its NFTs exactly if each of its copies would be ado
       fc.integer({ min: 1, max: 3 }),
       fc.constantFrom(['a'], ['a', 's']),
       fc.constantFrom(null, 'why'),
-      (holders, copies, owners, doubtful) => {
+      (holders, copies, owners, doubtReason) => {
         const matches = holders.map((holder, i) => nft(String(i), holder))
         const { rows } = decideGroup(
           group(
             Array.from({ length: copies }, () => copy(...owners)),
             matches,
-            { doubtful },
+            { doubtReason },
           ),
         )
         const found = findMinted(
@@ -206,7 +206,7 @@ test('a single command finds its NFTs exactly if each of its copies would be ado
             ({ id, owner }) =>
               ({ nft_gdn_id: id, receiver_wallet_address: owner, request_metadata: metadata }) as NftRecord,
           ),
-          { metadata: [metadata], owners, copies, doubtful: () => doubtful },
+          { metadata: [metadata], owners, copies, doubtful: () => doubtReason },
         )
         expect(found.kind === 'minted').toBe(rows.every(({ kind }) => kind === 'adopted'))
         if (found.kind === 'minted') expect(rows).toContainEqual({ kind: 'adopted', id: found.ids[0] })

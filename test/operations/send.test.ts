@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { creatingNfts } from '../../src/api/creation.ts'
+import { nftCreation } from '../../src/api/creation.ts'
 import { unknownOutcomeError } from '../../src/client/outcome.ts'
 import { createPacer } from '../../src/client/pacer.ts'
 import { GdnError } from '../../src/core/errors.ts'
@@ -22,10 +22,19 @@ interface MintOptions {
 
 /** Creates MINT with a new key. */
 async function mint(it: ReturnType<typeof client>, options: MintOptions = {}) {
-  const { doubt = null, key = randomUUID(), record = SILENT, onWait = () => {} } = options
+  const { doubt: doubtReason = null, key = randomUUID(), record = SILENT, onWait = () => {} } = options
   const { signal = new AbortController().signal } = options
   const attempt = await sendOperation({
-    ...{ client: it, clock: it.clock, signal, endpoint: 'createnft', creates: creatingNfts, doubt, record, onWait },
+    ...{
+      client: it,
+      clock: it.clock,
+      signal,
+      endpoint: 'createnft',
+      creates: nftCreation,
+      doubtReason,
+      record,
+      onWait,
+    },
     request: { body: JSON.stringify(options.request ?? MINT), key, honorsKey: true },
   })
   if (attempt.outcome === 'accepted') return attempt.created

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
-import { endedTransactions, type Update, updateReference } from '../../src/plan/apply-updates.ts'
+import { endedTransactions, formatUpdateReference, type Update } from '../../src/plan/apply-updates.ts'
 import { ALICE, BOB, Machine, row, Server } from './world.ts'
 
 let server: Server
@@ -110,7 +110,11 @@ async function* updatesOf(...files: [nft: string, path: string, sha256: string][
     ]
     yield {
       ...{ key: `r${n}`, line: n + 2, nftGdnId, metadata: { title: 'x', description: '', file_fields } },
-      ...{ localFiles: [{ key: 'image', path, sha256 }], replacesRevision: 0, reference: updateReference(nftGdnId, 0) },
+      ...{
+        localFiles: [{ key: 'image', path, sha256 }],
+        replacesRevision: 0,
+        reference: formatUpdateReference(nftGdnId, 0),
+      },
     }
   }
 }

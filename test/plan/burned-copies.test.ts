@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ManifestRow } from '../../src/manifest/row.ts'
-import { noteBurned } from '../../src/state/row-outcomes.ts'
+import { markBurned } from '../../src/state/row-outcomes.ts'
 import { ALICE, Machine, Server } from './world.ts'
 
 const DROP = { manifestPath: '/shop/drop.csv', label: 'drop.csv' }
@@ -81,7 +81,7 @@ describe('equal rows of which one was burned', () => {
 
   test('are not taken for edited ones by a mint of another row', async () => {
     const id = burn(3)
-    await machine.state((sql) => noteBurned(sql, id))
+    await machine.state((sql) => markBurned(sql, id))
     const { changes } = await machine.plan(rowsOf('A', 'Same', 'Same', 'New'), DROP)
     expect(changes).toEqual([expect.stringMatching(/^mint mint /)])
     await machine.mint(rowsOf('A', 'Same', 'Same', 'New'), DROP)

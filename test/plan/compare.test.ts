@@ -5,7 +5,7 @@ import {
   type ComparedRow,
   compareRow,
   type NftChange,
-  NO_UPDATES,
+  NO_UPDATES_REASON,
   type ObservedNft,
 } from '../../src/plan/compare.ts'
 import { seededRandom } from '../helpers/seed.ts'
@@ -141,7 +141,7 @@ describe('compareRow', () => {
       { request_metadata: { ...METADATA, title: 'x' } },
       {},
       { updates: false },
-      [`impossible update: ${NO_UPDATES}`],
+      [`impossible update: ${NO_UPDATES_REASON}`],
     ],
     [
       'an edit of an NFT that is not dynamic',

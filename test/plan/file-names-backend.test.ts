@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { rowFilesOf } from '../../src/cli/mcp/row-files.ts'
+import { identifyRowFiles } from '../../src/cli/mcp/row-files.ts'
 import { LocalContents } from '../../src/files/local-content.ts'
 import { folder } from '../cli/batch/drop.ts'
 import { cli } from '../cli/harness.ts'
@@ -115,8 +115,8 @@ describe.skipIf(process.platform === 'darwin')('a file name that is NFD on disk 
   test('is watched for changes by the MCP server', async () => {
     const { draw, path } = await machine()
     const digest = () =>
-      rowFilesOf(
-        { command: 'batch mint' } as Parameters<typeof rowFilesOf>[0],
+      identifyRowFiles(
+        { command: 'batch mint' } as Parameters<typeof identifyRowFiles>[0],
         { manifest: 'drop.csv' },
         path('.'),
         () => Promise.resolve(new Set([path(IMAGE)])),
@@ -134,7 +134,7 @@ describe.skipIf(process.platform === 'darwin')('a file name that is NFD on disk 
       await mkdir(dirname(path(name.normalize('NFD'))), { recursive: true })
       await writeFile(path(name.normalize('NFD')), name)
     }
-    one.upload = async (file) => ({ url: (await new LocalContents().of(file)).url })
+    one.upload = async (file) => ({ url: (await new LocalContents().read(file)).url })
     const rowWith = (name: string) => ({
       ...row('a', ALICE),
       id,

@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
-import { SENT_NOTHING } from '../../src/core/nothing-sent.ts'
+import { NOTHING_SENT_HINT } from '../../src/core/nothing-sent.ts'
 import { COMMANDS, DROPS, run, writeShop } from './two-drops.ts'
 import { ALICE, Machine, row, Server } from './world.ts'
 
@@ -144,7 +144,7 @@ describe('the same drop', () => {
     const options = { ...jan.options, signal: stop.signal }
     await expect((await start()).mint(jan.rows, options)).rejects.toMatchObject({
       code: 'interrupted',
-      hint: SENT_NOTHING,
+      hint: NOTHING_SENT_HINT,
     })
     expect(server.sent).toHaveLength(1)
   })

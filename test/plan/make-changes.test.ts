@@ -40,7 +40,7 @@ class World {
     timeoutMs = 600_000,
     onSleep,
     onSend,
-    endsOf = allEnded,
+    endsOf: findEnded = allEnded,
     onEnd,
     ...more
   }: Options) {
@@ -55,7 +55,7 @@ class World {
           this.sent.push(change.key)
           return { change, transactionId: change.key }
         },
-        ...{ endsOf, onEnd: onEnd ?? (async () => {}) },
+        ...{ findEnded, onEnd: onEnd ?? (async () => {}) },
       },
       {
         now: () => this.now,

@@ -22,7 +22,7 @@ const IMAGE_NAMES = ['1/art.png', '2/art.png', '3.png']
 async function folder(server: Server) {
   const machine = await Machine.start(server)
   // As a backend of gdn, which returns the address of the content.
-  machine.upload = async (path) => ({ url: (await new LocalContents().of(path)).url })
+  machine.upload = async (path) => ({ url: (await new LocalContents().read(path)).url })
   const path = (name: string) => join(machine.stateDir, 'work', name)
   const put = async (name: string, text: string) => {
     await mkdir(dirname(path(name)), { recursive: true })

@@ -199,7 +199,7 @@ describe('a manifest that was moved on the machine that minted it', () => {
 
   test('counts no row as changed because its files were moved with it', async () => {
     const [mar, maerz] = [at('mar/drop.csv'), at('maerz/drop.csv')]
-    machine.upload = async (path) => ({ url: (await new LocalContents().of(path)).url })
+    machine.upload = async (path) => ({ url: (await new LocalContents().read(path)).url })
     await write(mar)
     for (const n of [0, 1, 2]) await writeFile(join(dirname(mar.manifestPath), `${n}.png`), `${n}`)
     await machine.mint(withFiles(mar), mar)
@@ -229,7 +229,7 @@ describe('a manifest that was moved on the machine that minted it', () => {
     const [mar, maerz] = [at('mar/drop.csv'), at('maerz/drop.csv')]
     const rowsIn = (manifest: { manifestPath: string }) => withFiles(manifest).map((each) => ({ ...each, id: null }))
     // As a backend of gdn, which returns the address of the content.
-    machine.upload = async (path) => ({ url: (await new LocalContents().of(path)).url })
+    machine.upload = async (path) => ({ url: (await new LocalContents().read(path)).url })
     await write(mar)
     for (const n of [0, 1, 2]) await writeFile(join(dirname(mar.manifestPath), `${n}.png`), `${n}`)
     await machine.mint(rowsIn(mar), mar)

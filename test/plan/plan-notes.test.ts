@@ -1,31 +1,34 @@
 import { describe, expect, test } from 'vitest'
-import { WITHOUT_LABEL } from '../../src/batch/identity/other-labels.ts'
+import { MISSING_LABEL_NOTE } from '../../src/batch/identity/other-labels.ts'
 import { keptChangesNotes } from '../../src/cli/mcp/why-not-runnable.ts'
-import { type NoteFacts, notesOfPlan } from '../../src/plan/plan-notes.ts'
+import { formatPlanNotes, type PlanNoteInputs } from '../../src/plan/plan-notes.ts'
 
-const NOTHING: NoteFacts = {
+const NOTHING: PlanNoteInputs = {
   relabeled: { count: 0, labels: [] },
   label: 'feb/drop.csv',
   paired: [],
-  gone: { count: 0, first: [], unnamed: 0 },
+  removedRows: { count: 0, firstNames: [], withoutIdCount: 0 },
   newUnnamed: 0,
   unedited: 0,
   revealed: 0,
-  identified: null,
-  prunes: false,
+  addedIds: null,
+  isPruning: false,
   counts: { drift: 0, lasting: 0, keptBurns: 0 },
   hasReferences: true,
   hasUpdates: true,
-  isKnown: true,
+  isMintedHere: true,
   mayBeMinted: false,
   isShuffled: false,
 }
-const ONE_GONE: NoteFacts = { ...NOTHING, gone: { ...NOTHING.gone, count: 1, first: ['Blue (7)'], unnamed: 1 } }
+const ONE_GONE: PlanNoteInputs = {
+  ...NOTHING,
+  removedRows: { ...NOTHING.removedRows, count: 1, firstNames: ['Blue (7)'], withoutIdCount: 1 },
+}
 const ELSEWHERE = 'has been changed, for example by another machine. gdn apply reverts the change'
 const BURNED = 'Its NFT is burned only by a plan that was saved with --prune and --out'
 
 describe('the notes of a plan', () => {
-  test.each<[string, NoteFacts, string[]]>([
+  test.each<[string, PlanNoteInputs, string[]]>([
     ['without anything to say', NOTHING, []],
     [
       'with a change made elsewhere, apart from burns',
@@ -74,13 +77,13 @@ describe('the notes of a plan', () => {
     ],
     [
       'with more rows that are gone than it names',
-      { ...NOTHING, gone: { ...NOTHING.gone, count: 3, first: ['Blue', 'Red'] }, hasUpdates: false },
+      { ...NOTHING, removedRows: { ...NOTHING.removedRows, count: 3, firstNames: ['Blue', 'Red'] }, hasUpdates: false },
       ['3 rows that the run has sent are no longer in the manifest', 'Without a row: Blue, Red, and 1 more'],
     ],
-    ['that burns the NFTs of rows that are gone', { ...ONE_GONE, prunes: true }, []],
+    ['that burns the NFTs of rows that are gone', { ...ONE_GONE, isPruning: true }, []],
     [
       'of a new run, on a server without reference IDs',
-      { ...NOTHING, hasReferences: false, isKnown: false },
+      { ...NOTHING, hasReferences: false, isMintedHere: false },
       [
         'The server does not support reference IDs, and this machine has no run of this manifest, so gdn treats all rows as new',
       ],
@@ -97,16 +100,16 @@ describe('the notes of a plan', () => {
         `2 rows that differ from their NFTs were not edited on this machine: the NFTs ${ELSEWHERE.replace('has', 'have')}s`,
       ],
     ],
-    ['with new rows that another machine may have minted', { ...NOTHING, mayBeMinted: true }, [WITHOUT_LABEL]],
+    ['with new rows that another machine may have minted', { ...NOTHING, mayBeMinted: true }, [MISSING_LABEL_NOTE]],
     ['of a known run, on a server without reference IDs', { ...NOTHING, hasReferences: false }, []],
   ])('%s', (_plan, facts, expected) => {
-    expect(notesOfPlan(facts)).toEqual(expected)
+    expect(formatPlanNotes(facts)).toEqual(expected)
   })
 
   test('the notes of changes that are kept are repeated by gdn mcp, and no note with text of third parties', () => {
     const relabeled = { count: 1, labels: ['gdn keeps 2 changes made elsewhere'] }
-    const repeated = (counts: NoteFacts['counts']) => {
-      const notes = notesOfPlan({ ...NOTHING, relabeled, counts })
+    const repeated = (counts: PlanNoteInputs['counts']) => {
+      const notes = formatPlanNotes({ ...NOTHING, relabeled, counts })
       const data = notes.map((reason) => ({ action: 'note', reason }))
       return keptChangesNotes({ code: 0, data, error: null }, (text) => text.replaceAll('--take-over', 'take_over'))
     }

@@ -135,7 +135,7 @@ describe('a saved plan of burns', () => {
   test('has not moved if the same burns are found', async () => {
     const changes = await saved([], [burnOf()])
     await changes.compareBurn(burnOf({ reason: 'in progress' }))
-    await changes.compareLeftBurns(none)
+    await changes.compareRemainingBurns(none)
     expect(changes.changedSinceSaved).toEqual({ count: 0, rows: [] })
   })
 
@@ -146,7 +146,7 @@ describe('a saved plan of burns', () => {
   ])('has moved if %s', async (_, now) => {
     const changes = await saved([], [burnOf()])
     await changes.compareBurn(burnOf(now))
-    await changes.compareLeftBurns(none)
+    await changes.compareRemainingBurns(none)
     expect(changes.changedSinceSaved).toMatchObject({ count: 1, rows: [{ key: 'a', line: null, changes: [now] }] })
   })
 
@@ -159,7 +159,7 @@ describe('a saved plan of burns', () => {
 
   test('has moved if this machine did not mint an NFT that is not burned yet', async () => {
     const changes = await saved([], [burnOf(), burnOf({ key: 'b', nftGdnId: 'nft-2' })])
-    await changes.compareLeftBurns(async () => new Set(['nft-1']))
+    await changes.compareRemainingBurns(async () => new Set(['nft-1']))
     const reason = 'this machine has no run that minted it'
     expect(changes.changedSinceSaved).toMatchObject({
       count: 1,

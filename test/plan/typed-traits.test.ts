@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { type NftMetadata, nftMetadata } from '../../src/api/metadata.ts'
+import { type NftMetadata, nftMetadataSchema } from '../../src/api/metadata.ts'
 import { metadataChanges } from '../../src/api/metadata-changes.ts'
 import type { Attribute } from '../../src/api/traits.ts'
 import { rowMetadataChanges } from '../../src/batch/rows/field-changes.ts'
-import { readMetadata } from '../../src/server/explorer/explorer.ts'
+import { parseMetadata } from '../../src/server/explorer/explorer.ts'
 
 const metadata = (...attribute: Attribute[]): NftMetadata =>
-  nftMetadata.parse({ title: 'Ada', description: '', file_fields: [], attribute })
+  nftMetadataSchema.parse({ title: 'Ada', description: '', file_fields: [], attribute })
 const PLAIN = metadata({ tag: 'Power', value: '5' })
 const TYPED = metadata({ tag: 'Power', value: '5', display_type: 'number', max_value: '9' })
 
@@ -68,5 +68,5 @@ test.each([
     { trait_type: '7', value: '{"a":1}' },
   ],
 ])('the web explorer shows %j as %j', (attribute, shown) => {
-  expect(readMetadata(JSON.stringify({ attribute: [attribute] })).attributes).toEqual([shown])
+  expect(parseMetadata(JSON.stringify({ attribute: [attribute] })).attributes).toEqual([shown])
 })

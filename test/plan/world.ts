@@ -5,7 +5,7 @@ import type { NftRecord } from '../../src/api/nft-record.ts'
 import { relabelOnServer } from '../../src/batch/identity/other-labels.ts'
 import { storeAliases, storePairs } from '../../src/batch/identity/store-pairs.ts'
 import { runBatch } from '../../src/batch/run.ts'
-import { storeMove } from '../../src/batch/runs/moved-run.ts'
+import { storeManifestMove } from '../../src/batch/runs/moved-run.ts'
 import { storeRows } from '../../src/batch/store-rows.ts'
 import type { BatchOptions } from '../../src/batch/types.ts'
 import type { ApiClient } from '../../src/client/api-client.ts'
@@ -22,7 +22,7 @@ import type { NftChange } from '../../src/plan/compare.ts'
 import type { Outcomes } from '../../src/plan/make-changes.ts'
 import { withPlan } from '../../src/plan/make-plan.ts'
 import type { ChangePlan, PlannedChange, PlanOptions } from '../../src/plan/planned.ts'
-import { recordMade, recordSeen } from '../../src/plan/record-changes.ts'
+import { recordMadeChanges, recordSeenNfts } from '../../src/plan/record-changes.ts'
 import type { Sql } from '../../src/sqlite/shared-database.ts'
 import { openState } from '../../src/state/open-state.ts'
 import { simulatedTime } from '../batch/simulation.ts'
@@ -494,7 +494,7 @@ export class Machine {
     const making = this.#making(signal)
     return await this.#withPlan(rows, more, null, async (plan) => ({
       ...(await this.#relabel(plan, more)),
-      ...(plan.movedFrom === null ? {} : await storeMove(this.options(more)).then(() => ({}))),
+      ...(plan.movedFrom === null ? {} : await storeManifestMove(this.options(more)).then(() => ({}))),
       ...(await this.#storePairs(plan, more)),
       update: await this.update(plan.updates(), signal),
       transfer: await this.transfer(only('transfer', plan.changes()), signal),
@@ -513,10 +513,10 @@ export class Machine {
   ): Promise<number> {
     const options = this.options(more.manifestPath === undefined ? {} : { manifestPath: more.manifestPath })
     return await this.#withPlan(rows, more, null, async (plan) => {
-      const unrecorded = await recordSeen(options, plan)
+      const unrecorded = await recordSeenNfts(options, plan)
       if (kinds.includes('update')) await this.update(plan.updates())
       if (kinds.includes('transfer')) await this.transfer(only('transfer', plan.changes()))
-      await recordMade(options, this.client, plan)
+      await recordMadeChanges(options, this.client, plan)
       if (plan.counts.mint === 0) await storeRows(options, { ...this.#deps(), readManifest: () => itemsOf(rows) })
       return unrecorded
     })

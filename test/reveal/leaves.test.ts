@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest'
 import { sha256Hex } from '../../src/core/sha256-hex.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
-import { Commitment, contentOfFile, leafAt, leafOf, provenanceOf, rowContentHash } from '../../src/reveal/leaves.ts'
+import {
+  Commitment,
+  computeLeaf,
+  computeProvenance,
+  hashFileContent,
+  readLeaf,
+  rowContentHash,
+} from '../../src/reveal/leaves.ts'
 import { metadataFile } from '../../src/server/pipeline/metadata-file.ts'
 
 type Metadata = ManifestRow['metadata']
@@ -46,8 +53,8 @@ const GOLDEN = {
 
 test('gives equal rows different leaves', () => {
   const { leaves } = commitTo(ROWS)
-  expect(leafAt(leaves, 2)).not.toBe(leafAt(leaves, 3))
-  expect(leafAt(leaves, 4)).toBeNull()
+  expect(readLeaf(leaves, 2)).not.toBe(readLeaf(leaves, 3))
+  expect(readLeaf(leaves, 4)).toBeNull()
 })
 
 test('commits to the order of the rows', () => {
@@ -72,16 +79,16 @@ test('finds a leaf from the metadata file that is revealed', async () => {
   }
   const hashOf = async () => sha256Hex('a picture')
   const { leaves } = commitment
-  expect(leafOf(salt, await contentOfFile(file, hashOf))).toBe(leafAt(leaves, 1))
-  expect(leafOf(salt, await contentOfFile({ ...file, name: 'Dusk' }, hashOf))).not.toBe(leafAt(leaves, 1))
-  expect(leafOf(salt, await contentOfFile(file, async () => sha256Hex('another')))).not.toBe(leafAt(leaves, 1))
-  expect(provenanceOf(leaves)).toBe(commitment.provenance)
+  expect(computeLeaf(salt, await hashFileContent(file, hashOf))).toBe(readLeaf(leaves, 1))
+  expect(computeLeaf(salt, await hashFileContent({ ...file, name: 'Dusk' }, hashOf))).not.toBe(readLeaf(leaves, 1))
+  expect(computeLeaf(salt, await hashFileContent(file, async () => sha256Hex('another')))).not.toBe(readLeaf(leaves, 1))
+  expect(computeProvenance(leaves)).toBe(commitment.provenance)
 })
 
 test('names the rows that differ from a leaves file, with its seed', () => {
   const { leaves, seed } = commitTo(ROWS)
   const NONE = { changed: [], added: [], removed: [] }
-  const differences = (...rows: typeof ROWS) => commitTo(rows).differencesFrom(leaves, seed)
+  const differences = (...rows: typeof ROWS) => commitTo(rows).compareWithLeaves(leaves, seed)
   expect(differences(...ROWS)).toEqual(NONE)
   expect(differences(DAWN, { ...NOON, title: 'None' }, NOON)).toEqual({ ...NONE, changed: [2] })
   expect(differences(NOON, DAWN, NOON)).toEqual({ ...NONE, changed: [1, 2] })
@@ -90,7 +97,7 @@ test('names the rows that differ from a leaves file, with its seed', () => {
   // Rows that moved because of a removed or an added row are unchanged.
   const [a, b, c, d, e] = ['a', 'b', 'c', 'd', 'e'].map((title) => ({ ...DAWN, title }))
   const five = commitTo([a, b, c, d, e] as typeof ROWS)
-  const since = (...rows: (typeof a)[]) => commitTo(rows as typeof ROWS).differencesFrom(five.leaves, five.seed)
+  const since = (...rows: (typeof a)[]) => commitTo(rows as typeof ROWS).compareWithLeaves(five.leaves, five.seed)
   expect(since(a, c, d, e)).toEqual({ ...NONE, removed: [2] })
   expect(since(a, NOON, b, c, d, e)).toEqual({ ...NONE, added: [2] })
   expect(since(a, NOON, e)).toEqual({ changed: [2], added: [], removed: [3, 4] })
@@ -108,7 +115,7 @@ test('commits to the type of a trait, as its metadata file has it', async () => 
   ] as const
   for (const trait of traits) {
     const file = JSON.parse(Buffer.from(metadataFile(typed(trait) as never, {})).toString())
-    const found = await contentOfFile(file, async () => '')
+    const found = await hashFileContent(file, async () => '')
     expect(found.toString('hex')).toBe(content(typed(trait)).toString('hex'))
   }
   expect(new Set(traits.map((trait) => content(typed(trait)).toString('hex'))).size).toBe(traits.length)

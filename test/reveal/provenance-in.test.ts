@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { ipfsUrlOf } from '../../src/files/local-content.ts'
+import { computeIpfsUrl } from '../../src/files/local-content.ts'
 import { Commitment } from '../../src/reveal/leaves.ts'
-import { rowsByMetadata } from '../../src/reveal/provenance-in.ts'
+import { createRowLookup } from '../../src/reveal/provenance-in.ts'
 
 const commitmentOf = (rows: number, byte: number) => new Commitment(Buffer.alloc(32 * rows, byte))
 
@@ -17,13 +17,13 @@ describe.each([3, 4_100])('with %i rows', (rows) => {
   const other = commitmentOf(rows, 2)
 
   test('recognizes unrevealed NFTs of the commitment, but not those of another one', async () => {
-    const rowOf = await rowsByMetadata(own)
-    expect(rowOf(hidden(await ipfsUrlOf(own.leaves), 2))).toBe(2)
-    expect(rowOf(hidden(await ipfsUrlOf(other.leaves), 2))).toBeNull()
+    const rowOf = await createRowLookup(own)
+    expect(rowOf(hidden(await computeIpfsUrl(own.leaves), 2))).toBe(2)
+    expect(rowOf(hidden(await computeIpfsUrl(other.leaves), 2))).toBeNull()
   })
 
   test('recognizes revealed NFTs by their salts, even if they were edited', async () => {
-    const rowOf = await rowsByMetadata(own)
+    const rowOf = await createRowLookup(own)
     const revealed = (commitment: Commitment) => ({
       title: 'Edited',
       file_fields: [],

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
-import { publicKeyOf } from '../../src/api/beacon.ts'
-import { rowsOfSlots, shuffleSeed } from '../../src/reveal/shuffle/permutation.ts'
+import { derivePublicKey } from '../../src/api/beacon.ts'
+import { permuteRows, shuffleSeed } from '../../src/reveal/shuffle/permutation.ts'
 import {
   backendForFile,
   call,
@@ -57,7 +57,7 @@ test('gives each slot the row that the round draws, and keeps its receiver', { t
   const after = await nftsOf(backend, collection)
   const signature = after[0]?.request_metadata.provenance_signature ?? ''
   const randomness = createHash('sha256').update(Buffer.from(signature, 'hex')).digest()
-  const drawn = rowsOfSlots(shuffleSeed(revealResult.provenance, randomness), SIZE)
+  const drawn = permuteRows(shuffleSeed(revealResult.provenance, randomness), SIZE)
   for (const [at, nft] of after.entries()) {
     const slot = slots.get(nft.nft_gdn_id) ?? 0
     expect(nft.request_metadata).toMatchObject({ title: `Row ${drawn[slot - 1]}`, provenance_signature: signature })
@@ -261,7 +261,7 @@ test('keeps the draw that revealed NFTs show, and reads no round again', async (
   const beacon = JSON.parse(await readFile(one.path('beacon.json'), 'utf8'))
   const secret = Buffer.alloc(32, 8)
   const other = {
-    public_key: Buffer.from(publicKeyOf(secret) ?? []).toString('hex'),
+    public_key: Buffer.from(derivePublicKey(secret) ?? []).toString('hex'),
     secret_key: secret.toString('hex'),
   }
   // A machine that did not reveal the drop.

@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { createHash } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
-import { rowsOfSlots, shuffleSeed } from '../../src/reveal/shuffle/permutation.ts'
+import { permuteRows, shuffleSeed } from '../../src/reveal/shuffle/permutation.ts'
 import { call, createTestCollection, freshDataDir, startTestBackend, until, WALLETS } from '../helpers/backend.ts'
 import { report, seededFrom, seededRandom } from '../helpers/seed.ts'
 import { nftsOf, REFUSED_ROW, refusingRelay, rowsOf, shuffledMachine } from '../helpers/shuffled-machine.ts'
@@ -81,7 +81,7 @@ test(`draws each row of ${ROWS} once, with ${KILLS} kills on two machines`, asyn
   const [signature = ''] = signatures
   expect(signatures.size).toBe(1)
   const randomness = createHash('sha256').update(Buffer.from(signature, 'hex')).digest()
-  const drawn = rowsOfSlots(shuffleSeed(`0x${String(shown.provenance).slice(2)}`, randomness), ROWS)
+  const drawn = permuteRows(shuffleSeed(`0x${String(shown.provenance).slice(2)}`, randomness), ROWS)
   for (const nft of revealed) {
     const slot = slots.get(nft.nft_gdn_id) ?? 0
     expect(slot).not.toBe(REFUSED_ROW)

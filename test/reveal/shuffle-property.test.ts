@@ -5,7 +5,7 @@ import { CID } from 'multiformats/cid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listRuns, type Run } from '../../src/batch/runs/runs.ts'
 import { stateDirectory } from '../../src/config/paths.ts'
-import { commitmentOf } from '../../src/reveal/unrevealed.ts'
+import { readStoredCommitment } from '../../src/reveal/unrevealed.ts'
 import { cli } from '../cli/harness.ts'
 import {
   backendForFile,
@@ -203,7 +203,7 @@ async function live(commands: Command[]): Promise<void> {
     const show = async (command: 'status' | 'results', { id }: Run) =>
       JSON.parse((await cli(['batch', command, id, '--json'], options)).stdout)
     for (const run of await listRuns(stateDirectory(options.env))) {
-      const provenance = commitmentOf(run)?.provenance
+      const provenance = readStoredCommitment(run)?.provenance
       if (provenance === undefined) continue
       const status = await show('status', run)
       const all = await show('results', run)

@@ -1,6 +1,6 @@
 /** @module-tag slow */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { roundFor } from '../../src/api/shuffle-rule.ts'
+import { findRound } from '../../src/api/shuffle-rule.ts'
 import { cli } from '../cli/harness.ts'
 import { call, createTestCollection, type TestBackend, type TestCollection, until } from '../helpers/backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'
@@ -84,7 +84,7 @@ test('the round follows the final block of the seal, however often reorgs move t
   expect(moves).not.toContain(seal?.block_number)
   const time = await timeOf(seal?.block_number)
   const { round } = JSON.parse(stdout)
-  expect(round).toBe(roundFor({ genesisTime: genesis, period }, time + MARGIN_S))
+  expect(round).toBe(findRound({ genesisTime: genesis, period }, time + MARGIN_S))
   const nfts = await nftsOf(backend, collection)
   const proven = await verifyReveal(network.url, backend.url, collection.address as `0x${string}`, {
     key,

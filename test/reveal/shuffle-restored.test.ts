@@ -2,7 +2,7 @@
 import { cp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { tokenUri } from '../../src/verify/abi.ts'
+import { tokenUriCall } from '../../src/verify/abi.ts'
 import { call, createTestCollection, freshDataDir, startTestBackend } from '../helpers/backend.ts'
 import { backUp, restore } from '../helpers/backups.ts'
 import { whenTestDone } from '../helpers/clean-up.ts'
@@ -55,7 +55,7 @@ async function mintedDrop() {
     tokenUris: async () =>
       await Promise.all(
         [1n, 2n, 3n, 4n].map((id) =>
-          network.call<string>('eth_call', [{ to: collection.address, data: tokenUri(id) }, 'latest']),
+          network.call<string>('eth_call', [{ to: collection.address, data: tokenUriCall(id) }, 'latest']),
         ),
       ),
     seals: async () =>

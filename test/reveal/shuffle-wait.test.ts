@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { QUICKNET } from '../../src/api/beacon.ts'
-import { timeOfRound } from '../../src/api/shuffle-rule.ts'
+import { computeRoundTime } from '../../src/api/shuffle-rule.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { isObject } from '../../src/core/json.ts'
 import type { Clock } from '../../src/core/time.ts'
@@ -15,7 +15,7 @@ import { ROUNDS } from '../helpers/quicknet-rounds.ts'
 import { nftsOf, rowsOf, type ShuffledMachine, shuffledMachine } from '../helpers/shuffled-machine.ts'
 
 const [, , { round, signature }] = ROUNDS
-const ROUND_TIME = timeOfRound(QUICKNET, round)
+const ROUND_TIME = computeRoundTime(QUICKNET, round)
 const MARGIN_S = 1
 const ROWS = rowsOf(3)
 

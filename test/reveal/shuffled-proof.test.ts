@@ -1,8 +1,8 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
 import { beforeAll, expect, test } from 'vitest'
-import { publicKeyOf } from '../../src/api/beacon.ts'
-import { roundFor } from '../../src/api/shuffle-rule.ts'
+import { derivePublicKey } from '../../src/api/beacon.ts'
+import { findRound } from '../../src/api/shuffle-rule.ts'
 import type { Hex } from '../../src/server/chain/evm/network.ts'
 import { errorOf } from '../cli/harness.ts'
 import { backendForFile, type TestBackend, type TestCollection } from '../helpers/backend.ts'
@@ -40,7 +40,7 @@ test('the proof of a token of a sealed drop names the round that the seal determ
   const { prove, textOf, named, seal } = await shuffledDrop(backend)
   await seal()
   const { round, sealed_at, round_at, beacon, is_simulated } = shuffleIn(await prove(2, ...named)).shuffle
-  expect(round).toBe(roundFor(BEACON_CHAIN, Date.parse(sealed_at) / 1000 + 30))
+  expect(round).toBe(findRound(BEACON_CHAIN, Date.parse(sealed_at) / 1000 + 30))
   expect(Date.parse(round_at) / 1000).toBe(BEACON.genesis + (round - 1) * 3)
   expect({ beacon, is_simulated }).toEqual({ beacon: 'named', is_simulated: true })
   expect(await textOf(2, ...named)).toContain('is not revealed yet')
@@ -75,7 +75,7 @@ test('a proof fails for a beacon that did not sign the round', { tags: ['promise
     hint: expect.stringContaining('add --beacon <file>'),
   })
   const other = Buffer.alloc(32, 6)
-  const foreign = { public_key: hex(publicKeyOf(other) ?? other), genesis_time: BEACON.genesis, period: 3 }
+  const foreign = { public_key: hex(derivePublicKey(other) ?? other), genesis_time: BEACON.genesis, period: 3 }
   await writeFile(path('other.json'), JSON.stringify(foreign))
   const byOther = await prove(1, '--beacon', path('other.json'))
   expect(byOther.code).toBe(5)

@@ -1,14 +1,14 @@
 import { CID } from 'multiformats/cid'
 import { create as createDigest } from 'multiformats/hashes/digest'
 import { expect, test } from 'vitest'
-import { type Beacon, type BeaconChain, publicKeyOf, signRound, verifyBeacon } from '../../src/api/beacon.ts'
-import { sealOf } from '../../src/api/provenance-seal.ts'
-import { roundFor } from '../../src/api/shuffle-rule.ts'
+import { type Beacon, type BeaconChain, derivePublicKey, signRound, verifyBeacon } from '../../src/api/beacon.ts'
+import { computeSeal } from '../../src/api/provenance-seal.ts'
+import { findRound } from '../../src/api/shuffle-rule.ts'
 import { sha256Hex } from '../../src/core/sha256-hex.ts'
 import { Commitment, rowContentHash } from '../../src/reveal/leaves.ts'
-import { rowsOfSlots, shuffleSeed } from '../../src/reveal/shuffle/permutation.ts'
+import { permuteRows, shuffleSeed } from '../../src/reveal/shuffle/permutation.ts'
 import { verifyProvenance } from '../../src/reveal/verify-provenance.ts'
-import { digestSlot, PROVENANCE_COMMITTED } from '../../src/verify/abi.ts'
+import { digestSlot, PROVENANCE_COMMITTED_TOPIC } from '../../src/verify/abi.ts'
 import type { CallResult, NodeResponse } from '../../src/verify/chain-reader.ts'
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
@@ -29,19 +29,19 @@ const commitment = new Commitment(
   { marginSeconds: MARGIN },
 )
 const { provenance } = commitment
-const SEAL = sealOf(provenance)
+const SEAL = computeSeal(provenance)
 const LEAVES = 'ipfs://leaves'
 const CONTRACT = '0x00000000000000000000000000000000000000c0'
 
 const SECRET = Buffer.alloc(32, 9)
 const BEACON: BeaconChain = {
   hash: 'ab',
-  publicKey: publicKeyOf(SECRET) ?? Buffer.alloc(0),
+  publicKey: derivePublicKey(SECRET) ?? Buffer.alloc(0),
   genesisTime: 1_000,
   period: 3,
 }
 const SEAL_TIME = 5_000
-const ROUND = roundFor(BEACON, SEAL_TIME + MARGIN)
+const ROUND = findRound(BEACON, SEAL_TIME + MARGIN)
 const signatureOf = (round: number) => hex(beaconAt(round).signature)
 
 /** Tokens 3 to 7 have the slots 1 to 5. Token 3 was minted alone, and the others in a batch. The drop is revealed. */
@@ -76,7 +76,7 @@ const beaconAt = (round: number): Beacon => {
 /** Returns the metadata that a reveal writes. */
 function shownAt(slot: number, round = ROUND): Record<string, unknown> {
   const { randomness, signature } = beaconAt(round)
-  const row = rowsOfSlots(shuffleSeed(provenance, randomness), ROWS)[slot - 1] ?? 0
+  const row = permuteRows(shuffleSeed(provenance, randomness), ROWS)[slot - 1] ?? 0
   return {
     ...{ name: `Row ${row}`, description: '' },
     ...{ provenance_salt: hex(commitment.saltOf(row)), provenance_signature: hex(signature) },
@@ -156,7 +156,7 @@ function check(one: World, tokenId: number) {
           if (one.logs === 'none' || found === undefined) return respond([])
           const blockNumber = `0x${found.block.toString(16)}`
           const blockHash = one.logHash ?? `0x${word(found.block)}`
-          const log = { address: CONTRACT, topics: [PROVENANCE_COMMITTED, SEAL], blockNumber, blockHash }
+          const log = { address: CONTRACT, topics: [PROVENANCE_COMMITTED_TOPIC, SEAL], blockNumber, blockHash }
           return respond([{ ...log, removed: false }])
         },
       },

@@ -2,15 +2,15 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { nftMetadata } from '../../src/api/metadata.ts'
+import { nftMetadataSchema } from '../../src/api/metadata.ts'
 import { parseYaml } from '../../src/api/parse-yaml.ts'
 import { validate } from '../../src/api/validate.ts'
 import { parseArt } from '../../src/art/art-file.ts'
-import { SCHEMA_NAMES, type SchemaName, schemaNamed } from '../../src/cli/schema/schemas.ts'
+import { loadSchema, SCHEMA_NAMES, type SchemaName } from '../../src/cli/schema/schemas.ts'
 import { parseProjectConfig, parseUserConfig } from '../../src/config/schema.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { parseStrictJson } from '../../src/core/strict-json.ts'
-import { settingsFile } from '../../src/server/settings/schema.ts'
+import { settingsFileSchema } from '../../src/server/settings/schema.ts'
 import { ENDPOINTS } from '../helpers/endpoints.ts'
 import { runs } from '../helpers/runs.ts'
 import { ALICE, BOB, read } from '../manifest/helpers.ts'
@@ -144,7 +144,7 @@ const SUBJECTS: Partial<Record<SchemaName, Subject>> = {
       if (!isObject(value)) return ['must be an object']
       const { $schema, ...rest } = value
       const given = typeof $schema === 'string' ? rest : value
-      const result = validate(nftMetadata, given)
+      const result = validate(nftMetadataSchema, given)
       return result.ok ? [] : result.issues.map(({ message }) => message)
     },
     valid: [metadata, { ...metadata, attribute: [{ tag: 'a', value: 'b' }], $schema: 'x' }],
@@ -236,7 +236,7 @@ const SUBJECTS: Partial<Record<SchemaName, Subject>> = {
     ],
   },
   backend: {
-    read: parsed((value) => parseYaml(settingsFile, JSON.stringify(value), 'backend.yaml')),
+    read: parsed((value) => parseYaml(settingsFileSchema, JSON.stringify(value), 'backend.yaml')),
     valid: [
       {
         $schema: 'backend.schema.json',
@@ -446,7 +446,7 @@ describe.each(SCHEMA_NAMES)('the schema %s', (name) => {
   const { read: readIt, valid, looser } = subject
 
   it('accepts what gdn accepts, and rejects the rest as far as it can', async () => {
-    const check = ajv.compile(await schemaNamed(name))
+    const check = ajv.compile(await loadSchema(name))
     const compare = async (value: Json) => {
       const isValid = check(value)
       const problems = await readIt(value)
@@ -481,7 +481,7 @@ describe.each(SCHEMA_NAMES)('the schema %s', (name) => {
       }
       for (const [key, inner] of Object.entries(part)) visit(inner, `${path}/${key}`)
     }
-    visit(await schemaNamed(name), '')
+    visit(await loadSchema(name), '')
     expect(missing).toEqual([])
   })
 })

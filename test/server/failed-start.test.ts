@@ -19,9 +19,9 @@ vi.mock(import('../../src/server/store/transactions.ts'), async (original) => {
   const real = await original()
   return {
     ...real,
-    async blockchainsWithSigned(db) {
+    async listUnsettledBlockchains(db) {
       if (failures.ofTakingUp-- > 0) throw new Error('the database connection was lost')
-      return await real.blockchainsWithSigned(db)
+      return await real.listUnsettledBlockchains(db)
     },
   }
 })

@@ -10,7 +10,7 @@ import { openRemote } from '../../src/server/chain/remote.ts'
 import { createProviders } from '../../src/server/chain/rpc/providers.ts'
 import { watchReadiness } from '../../src/server/readiness.ts'
 import type { ChainSettings } from '../../src/server/settings/types.ts'
-import { rememberChain } from '../../src/server/store/chains.ts'
+import { recordChain } from '../../src/server/store/chains.ts'
 import { MIGRATIONS } from '../../src/server/store/migrations/index.ts'
 import { openStore, type Store } from '../../src/server/store/open-store.ts'
 import { freshDataDir, temporaryDataDir, until } from '../helpers/backend.ts'
@@ -62,7 +62,7 @@ async function ready(
     EvmBlockchain,
     NonNullable<(typeof nodes)['polygon']>,
   ][]) {
-    await rememberChain(store.db, {
+    await recordChain(store.db, {
       ...{ blockchain, network: 'remote', chain_id: chainId, genesis_timestamp: 0 },
       ...{ factory_address: SIGNER, created_at: 1 },
     })
@@ -85,7 +85,7 @@ async function ready(
   undo.push(() => remote.close())
   const readiness = watchReadiness({ store, storage: { problems: () => storage }, networks: [remote], dataDir })
   // Until its first response, a network counts as unreachable.
-  await until(readiness.ask, ({ problems, warnings }) => [...problems, ...warnings].every((one) => !isUnknown(one)))
+  await until(readiness.check, ({ problems, warnings }) => [...problems, ...warnings].every((one) => !isUnknown(one)))
   return readiness
 }
 
@@ -105,17 +105,17 @@ const nothing = { problems: [], warnings: [] }
 
 describe('a process is ready', () => {
   it('with a working database, data dir, storage and configured networks', async () => {
-    expect(await (await ready()).ask()).toEqual(nothing)
+    expect(await (await ready()).check()).toEqual(nothing)
     const { url } = await node(137)
-    expect(await (await ready({ polygon: { chainId: 137, urls: [url] } })).ask()).toEqual(nothing)
+    expect(await (await ready({ polygon: { chainId: 137, urls: [url] } })).check()).toEqual(nothing)
   })
 
   it('as long as one node of a network responds', async () => {
     const gone = await node(137)
     const there = await node(137)
-    const { ask } = await ready({ polygon: { chainId: 137, urls: [gone.url, there.url] } })
+    const { check } = await ready({ polygon: { chainId: 137, urls: [gone.url, there.url] } })
     await gone.close()
-    expect(await ask()).toEqual(nothing)
+    expect(await check()).toEqual(nothing)
   })
 
   it.each([
@@ -128,53 +128,53 @@ describe('a process is ready', () => {
   ])('with a warning if the only signer of its network %s, as NFTs can still be read', async (_, changed, reason) => {
     const only = await node(137)
     Object.assign(only.answers, changed)
-    const { ask } = await ready({ polygon: { chainId: 137, urls: [only.url] } })
-    expect(await ask()).toEqual({ problems: [], warnings: [expect.stringContaining(reason)] })
+    const { check } = await ready({ polygon: { chainId: 137, urls: [only.url] } })
+    expect(await check()).toEqual({ problems: [], warnings: [expect.stringContaining(reason)] })
   })
 })
 
 describe('a process is not ready, with the reason,', () => {
   it('while it stops', async () => {
-    const { ask, stopping } = await ready()
-    stopping()
-    expect(await ask()).toEqual({ problems: ['this process is stopping'], warnings: [] })
+    const { check, markStopping } = await ready()
+    markStopping()
+    expect(await check()).toEqual({ problems: ['this process is stopping'], warnings: [] })
   })
 
   it('while no node of its network responds', async () => {
     const only = await node(137)
-    const { ask } = await ready({ polygon: { chainId: 137, urls: [only.url] } })
-    expect(await ask()).toEqual(nothing)
+    const { check } = await ready({ polygon: { chainId: 137, urls: [only.url] } })
+    expect(await check()).toEqual(nothing)
     only.refuse(true)
     age()
-    const away = await until(ask, ({ problems }) => problems.length > 0)
+    const away = await until(check, ({ problems }) => problems.length > 0)
     expect(away.problems).toEqual([expect.stringMatching(/^polygon: the node at 127\.0\.0\.1:\d+ returned HTTP 500$/)])
     only.refuse(false)
     age()
-    expect(await until(ask, ({ problems }) => problems.length === 0)).toEqual(nothing)
+    expect(await until(check, ({ problems }) => problems.length === 0)).toEqual(nothing)
   })
 
   it('if its node is of another chain', async () => {
     const { url } = await node(1)
-    const { ask } = await ready({ polygon: { chainId: 137, urls: [url] } })
-    expect((await ask()).problems).toEqual([
+    const { check } = await ready({ polygon: { chainId: 137, urls: [url] } })
+    expect((await check()).problems).toEqual([
       expect.stringMatching(/^polygon: the node at .* belongs to chain 1, not 137$/),
     ])
   })
 
   it('while all of its networks are unreachable; one of several is only a warning', async () => {
     const [first, second] = [await node(137), await node(10)]
-    const { ask } = await ready({
+    const { check } = await ready({
       polygon: { chainId: 137, urls: [first.url] },
       optimism: { chainId: 10, urls: [second.url] },
     })
-    expect(await ask()).toEqual(nothing)
+    expect(await check()).toEqual(nothing)
     first.refuse(true)
     age()
-    const one = await until(ask, ({ warnings }) => warnings.length > 0)
+    const one = await until(check, ({ warnings }) => warnings.length > 0)
     expect(one).toEqual({ problems: [], warnings: [expect.stringMatching(/^polygon: /)] })
     second.refuse(true)
     age()
-    const both = await until(ask, ({ problems }) => problems.length > 0)
+    const both = await until(check, ({ problems }) => problems.length > 0)
     expect(both).toEqual({
       problems: [expect.stringMatching(/^polygon: /), expect.stringMatching(/^optimism: /)],
       warnings: [],
@@ -190,39 +190,39 @@ describe('a process is not ready, with the reason,', () => {
     )
     const optimism = { chainId: 10, urls: [`http://127.0.0.1:${(mute.address() as AddressInfo).port}`] }
     const reason = 'optimism: no node has responded yet'
-    expect(await (await ready({ optimism })).ask()).toEqual({ problems: [reason], warnings: [] })
+    expect(await (await ready({ optimism })).check()).toEqual({ problems: [reason], warnings: [] })
     const { url } = await node(137)
-    const { ask } = await ready({ optimism, polygon: { chainId: 137, urls: [url] } })
-    expect(await ask()).toEqual({ problems: [], warnings: [reason] })
+    const { check } = await ready({ optimism, polygon: { chainId: 137, urls: [url] } })
+    expect(await check()).toEqual({ problems: [], warnings: [reason] })
   })
 
   it('while the storage is unreachable', async () => {
-    const { ask } = await ready({}, { storage: ['the bucket art can not be reached'] })
-    expect((await ask()).problems).toEqual(['the bucket art can not be reached'])
+    const { check } = await ready({}, { storage: ['the bucket art can not be reached'] })
+    expect((await check()).problems).toEqual(['the bucket art can not be reached'])
   })
 
   it('if the database is unreadable', async () => {
-    const { ask } = await ready()
+    const { check } = await ready()
     await store.close()
-    expect((await ask()).problems).toEqual([expect.stringMatching(/^the database can't be read: /)])
+    expect((await check()).problems).toEqual([expect.stringMatching(/^the database can't be read: /)])
     store = await openStore(join(dir, 'gdn.db'))
   })
 
   it('if the database lacks migrations; those of a newer gdn are a warning, as the first new process migrates', async () => {
-    const { ask } = await ready()
+    const { check } = await ready()
     await sql`delete from kysely_migration`.execute(store.db)
-    expect((await ask()).problems).toEqual([
+    expect((await check()).problems).toEqual([
       `the database lacks migrations (${Object.keys(MIGRATIONS).join(', ')}): run gdn db migrate`,
     ])
     await sql`insert into kysely_migration values ('9999-later', '')`.execute(store.db)
-    expect((await ask()).warnings).toEqual(['the database was migrated by a newer version of gdn (9999-later)'])
+    expect((await check()).warnings).toEqual(['the database was migrated by a newer version of gdn (9999-later)'])
   })
 
   it('if the data dir is missing', async () => {
     const other = await freshDataDir()
-    const { ask } = await ready({}, { dataDir: other.path })
+    const { check } = await ready({}, { dataDir: other.path })
     await rm(other.path, { recursive: true })
-    expect((await ask()).problems).toEqual([expect.stringMatching(/^the data directory is not writable: .*ENOENT/)])
+    expect((await check()).problems).toEqual([expect.stringMatching(/^the data directory is not writable: .*ENOENT/)])
   })
 
   it('while the disk of the data dir is full', async () => {
@@ -230,7 +230,9 @@ describe('a process is not ready, with the reason,', () => {
     // Not every machine and user can mount one.
     if (typeof disk === 'string') return expect(disk).toContain("can't be mounted here")
     undo.push(() => disk.remove())
-    const { ask } = await ready({}, { dataDir: disk.path })
-    expect((await ask()).problems).toEqual([expect.stringMatching(/^the disk of the data directory is full: .* free$/)])
+    const { check } = await ready({}, { dataDir: disk.path })
+    expect((await check()).problems).toEqual([
+      expect.stringMatching(/^the disk of the data directory is full: .* free$/),
+    ])
   })
 })

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { MAX_LOOKUPS, placesOfStoredFiles } from '../../src/server/services/stored-files.ts'
+import { findStoredPlaces, MAX_LOOKUPS } from '../../src/server/services/stored-files.ts'
 import type { FileStorage } from '../../src/server/storage/adapter.ts'
 import type { CheckedFiles } from '../../src/server/storage/checked-files.ts'
 
@@ -32,7 +32,7 @@ const nft = (...names: string[]) => ({
 
 test('looks up a file once if every NFT of a request names it', async () => {
   const { seen, deps } = countingStorage()
-  const found = await placesOfStoredFiles(
+  const found = await findStoredPlaces(
     deps,
     Array.from({ length: 30_000 }, () => nft('one')),
   )
@@ -43,7 +43,7 @@ test('looks up a file once if every NFT of a request names it', async () => {
 
 test('limits the number of file lookups per request, and how many run at once', async () => {
   const { seen, deps } = countingStorage()
-  const found = await placesOfStoredFiles(
+  const found = await findStoredPlaces(
     deps,
     Array.from({ length: MAX_LOOKUPS + 500 }, (_, index) => nft(`f${index}`)),
   )
@@ -56,20 +56,17 @@ test('limits the number of file lookups per request, and how many run at once', 
 test('does not treat an NFT with a missing file as complete', async () => {
   const { deps } = countingStorage()
   const partly = { ...nft('a'), file_fields: [...nft('a').file_fields, { key: 'x', url: 'https://a.test/x.png' }] }
-  expect(await placesOfStoredFiles(deps, [nft('a', 'b'), partly, nft()])).toEqual([{ k0: 'a', k1: 'b' }, null, {}])
+  expect(await findStoredPlaces(deps, [nft('a', 'b'), partly, nft()])).toEqual([{ k0: 'a', k1: 'b' }, null, {}])
 })
 
 test('leaves a stored but unchecked file to the pipeline', async () => {
   const { deps } = countingStorage()
-  expect(await placesOfStoredFiles(deps, [nft('a'), nft('a', 'unchecked')])).toEqual([{ k0: 'a' }, null])
+  expect(await findStoredPlaces(deps, [nft('a'), nft('a', 'unchecked')])).toEqual([{ k0: 'a' }, null])
 })
 
 test('looks up nothing for a URL whose CID was checked before', async () => {
   const { seen, deps } = countingStorage()
   const checkedFiles = { get: (cid: string) => (cid === 'known' ? true : undefined) } as CheckedFiles
-  expect(await placesOfStoredFiles({ ...deps, checkedFiles }, [nft('known'), nft('new')])).toEqual([
-    { k0: 'known' },
-    null,
-  ])
+  expect(await findStoredPlaces({ ...deps, checkedFiles }, [nft('known'), nft('new')])).toEqual([{ k0: 'known' }, null])
   expect(seen.asked).toBe(1)
 })

@@ -86,7 +86,7 @@ test('metadata is stored unchanged, its directory is pinned, and each file is fo
     expect((await ask(`cat?arg=${root}/${index}.json`)).bytes.toString()).toBe(`{"name":"${index}"}`)
   }
   expect(await remote.nodeBlocks?.block(root)).not.toBeNull()
-  await remote.nodeBlocks?.keep(root)
+  await remote.nodeBlocks?.pin(root)
   await remote.close()
 })
 

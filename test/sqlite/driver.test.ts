@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
-import { fileProblem, isBusy } from '../../src/sqlite/sqlite-error.ts'
+import { fileProblem, isBusyError } from '../../src/sqlite/sqlite-error.ts'
 import { openState } from '../../src/state/open-state.ts'
 
 type Driver = 'libsql' | 'node:sqlite'
@@ -161,7 +161,7 @@ describe.each(['libsql', 'node:sqlite'] as const)('%s', (driver) => {
     const [holder, other] = [open(driver), open(driver)]
     other.exec('PRAGMA busy_timeout = 0')
     holder.exec('BEGIN EXCLUSIVE')
-    expect(isBusy(errorOf(() => other.exec('BEGIN EXCLUSIVE')))).toBe(true)
+    expect(isBusyError(errorOf(() => other.exec('BEGIN EXCLUSIVE')))).toBe(true)
     holder.exec('ROLLBACK')
   })
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openSqlite } from '../../src/sqlite/driver.ts'
-import { openState, openStateIfThere, type State, statePath } from '../../src/state/open-state.ts'
+import { openState, openStateIfExists, type State, statePath } from '../../src/state/open-state.ts'
 import { moveOperation, type OperationState, TRANSITIONS } from '../../src/state/transitions.ts'
 import { bundleProcess } from '../helpers/bundle-process.ts'
 import { createSmallDisk } from '../helpers/small-disk.ts'
@@ -57,7 +57,7 @@ describe('the file', () => {
 
   test.each([
     ['a command that sends', openState],
-    ['a command that only reads', openStateIfThere],
+    ['a command that only reads', openStateIfExists],
   ])('has its temporary tables in a file, not in memory, for %s', async (_, openIt) => {
     await open()
     const state = await openIt(stateDir)
@@ -83,7 +83,7 @@ describe('the file', () => {
   })
 
   test('is not created by a command that only reads', async () => {
-    expect(await openStateIfThere(stateDir)).toBeNull()
+    expect(await openStateIfExists(stateDir)).toBeNull()
     expect(existsSync(statePath(stateDir))).toBe(false)
   })
 
@@ -92,7 +92,7 @@ describe('the file', () => {
     raw.exec('PRAGMA journal_mode = WAL; CREATE TABLE t (n)')
     raw.close()
     const before = await readFile(statePath(stateDir))
-    for (const openIt of [openState, openStateIfThere]) {
+    for (const openIt of [openState, openStateIfExists]) {
       await expect(openIt(stateDir)).rejects.toMatchObject({
         code: 'data_dir',
         message: expect.stringContaining('not a gdn database'),
@@ -118,7 +118,7 @@ describe('the file', () => {
 
   test.each([
     ['a command that sends', openState],
-    ['a command that only reads', openStateIfThere],
+    ['a command that only reads', openStateIfExists],
   ])(
     'with an overwritten first page is reported as damaged by %s, without suggesting another folder',
     async (_, openIt) => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
 import { openState, statePath } from '../../src/state/open-state.ts'
-import { hasUnnamed } from '../../src/state/unnamed-rows.ts'
+import { hasRowsWithoutId } from '../../src/state/unnamed-rows.ts'
 import { Machine } from '../batch/simulation.ts'
 import { row, rowsUpTo } from '../batch/simulation-rows.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
@@ -118,8 +118,8 @@ test('a search for rows without an ID reads the runs of the collections, not all
   await machine.run(new FakeHostedApi({ idempotency: false, now: machine.time.now }), rowsUpTo(9))
   const statements = new Set<string>()
   const state = await openState(machine.stateDir, { open: recording(statements) })
-  expect(await state.read((sql) => hasUnnamed(sql, [1]))).toBe(true)
-  expect(await state.read((sql) => hasUnnamed(sql, [2]))).toBe(false)
+  expect(await state.read((sql) => hasRowsWithoutId(sql, [1]))).toBe(true)
+  expect(await state.read((sql) => hasRowsWithoutId(sql, [2]))).toBe(false)
   state.close()
   const [search] = plansOf(statements).filter(({ sql }) => sql.includes("'row:'"))
   expect(search?.plan.map(({ detail }) => detail).join()).toMatch(/SEARCH o .*operations_by_run \(run_id=\?\)/)

@@ -3,8 +3,8 @@ import { mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { glanceAtState } from '../../src/state/glance.ts'
-import { openState, openStateIfThere, type StateReader, statePath } from '../../src/state/open-state.ts'
+import { queryStateIfReadable } from '../../src/state/glance.ts'
+import { openState, openStateIfExists, type StateReader, statePath } from '../../src/state/open-state.ts'
 import { FIRST_VERSION, STATE_MIGRATIONS } from '../../src/state/schema.ts'
 import { SCHEMA_VERSION } from '../../src/state/schema-version.ts'
 import { changeSchema } from '../helpers/change-schema.ts'
@@ -50,7 +50,7 @@ const DIGESTS: Readonly<Record<number, string>> = {
 const COLUMN = 'ALTER TABLE servers ADD COLUMN made_up TEXT'
 const OPENERS = [
   ['a command that sends', openState],
-  ['a command that only reads', openStateIfThere],
+  ['a command that only reads', openStateIfExists],
 ] as const
 
 let stateDir: string
@@ -118,7 +118,7 @@ test('a migration that fails leaves the state as it was', async () => {
 test('processes that migrate at the same time migrate once', async () => {
   await make('https://a.test')
   later.push(COLUMN)
-  const states = await Promise.all([openState(stateDir), openState(stateDir), openStateIfThere(stateDir)])
+  const states = await Promise.all([openState(stateDir), openState(stateDir), openStateIfExists(stateDir)])
   for (const state of states) {
     expect(await servers(state)).toMatchObject([{ origin: 'https://a.test', made_up: null }])
     state?.close()
@@ -170,7 +170,7 @@ test('the fix makes a new state, which counts as a copy: what the other sent is 
 
 test('suggestions use no state of another schema', async () => {
   await make('https://a.test')
-  const glance = () => glanceAtState(stateDir, (sql) => sql.all('SELECT origin FROM servers'))
+  const glance = () => queryStateIfReadable(stateDir, (sql) => sql.all('SELECT origin FROM servers'))
   expect(glance()).toEqual([{ origin: 'https://a.test' }])
   await changeSchema(stateDir, 6)
   expect(glance()).toEqual([])

@@ -1,6 +1,6 @@
 import { encodeAbiParameters, encodeFunctionData, parseAbi } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { decodeAddress, decodeString, ownerOfCall, parseTokenId, tokenUri } from '../../src/verify/abi.ts'
+import { decodeAddress, decodeString, ownerOfCall, parseTokenId, tokenUriCall } from '../../src/verify/abi.ts'
 
 const ABI = parseAbi([
   'function ownerOf(uint256) view returns (address)',
@@ -10,7 +10,7 @@ const LARGEST = 2n ** 256n - 1n
 
 test.each([0n, 1n, 12345678901234567890n, LARGEST])('encodes calls for token %i as in the ABI', (id) => {
   expect(ownerOfCall(id)).toBe(encodeFunctionData({ abi: ABI, functionName: 'ownerOf', args: [id] }))
-  expect(tokenUri(id)).toBe(encodeFunctionData({ abi: ABI, functionName: 'tokenURI', args: [id] }))
+  expect(tokenUriCall(id)).toBe(encodeFunctionData({ abi: ABI, functionName: 'tokenURI', args: [id] }))
 })
 
 test.each(['', 'a', 'ipfs://bafy/0.json', 'ü€😀', 'x'.repeat(31), 'x'.repeat(32), 'x'.repeat(33), '\ufeffbom'])(

@@ -1,7 +1,7 @@
 import { CID } from 'multiformats/cid'
 import { describe, expect, test } from 'vitest'
 import { metadataFile } from '../../src/server/pipeline/metadata-file.ts'
-import { metadataDifferences } from '../../src/verify/compare-metadata.ts'
+import { findMetadataDifferences } from '../../src/verify/compare-metadata.ts'
 
 const V0 = 'QmbWqxBEKC3P8tqsKc98xmWNzrzDtRLMiMPL8wBuTGsMnR'
 const V1 = CID.parse(V0).toV1().toString()
@@ -23,9 +23,9 @@ const file = (): Record<string, unknown> =>
   JSON.parse(Buffer.from(metadataFile(requested as never, { image: OTHER, sheet: V1 })).toString())
 
 test('finds no difference in a file created by gdn’s backend', () => {
-  expect(metadataDifferences(requested, file())).toEqual([])
+  expect(findMetadataDifferences(requested, file())).toEqual([])
   const { attribute: _, ...plain } = requested
-  expect(metadataDifferences(plain, { ...file(), attributes: [] })).toEqual([])
+  expect(findMetadataDifferences(plain, { ...file(), attributes: [] })).toEqual([])
 })
 
 test('finds a typed trait whose number, type or maximum differs', () => {
@@ -34,23 +34,25 @@ test('finds a typed trait whose number, type or maximum differs', () => {
   const stored = JSON.parse(Buffer.from(metadataFile(typed as never, { image: OTHER, sheet: V1 })).toString())
   const [mood, number] = stored.attributes
   expect(number).toEqual({ trait_type: 'Power', value: 72.5, display_type: 'number', max_value: 100 })
-  expect(metadataDifferences(typed, stored)).toEqual([])
+  expect(findMetadataDifferences(typed, stored)).toEqual([])
   for (const change of [{ value: '72.5' }, { value: 72 }, { display_type: 'date' }, { max_value: undefined }]) {
     const other = { ...stored, attributes: [mood, { ...number, ...change }] }
-    expect(metadataDifferences(typed, other)).toMatchObject([{ what: 'attributes' }])
+    expect(findMetadataDifferences(typed, other)).toMatchObject([{ what: 'attributes' }])
   }
 })
 
 test('ignores additional keys and the order of keys', () => {
   const reversed = Object.fromEntries(Object.entries(file()).reverse())
-  expect(metadataDifferences(requested, { ...reversed, external_url: 'https://example.com' })).toEqual([])
+  expect(findMetadataDifferences(requested, { ...reversed, external_url: 'https://example.com' })).toEqual([])
 })
 
 test('keeps an ar URL unchanged', () => {
   const url = `ar://${'a'.repeat(43)}`
   const nft = { ...requested, file_fields: [{ key: 'image', url }] }
-  expect(metadataDifferences(nft, { ...file(), image: url })).toEqual([])
-  expect(metadataDifferences(nft, { ...file(), image: `${url}b` })).toMatchObject([{ what: 'image', expected: url }])
+  expect(findMetadataDifferences(nft, { ...file(), image: url })).toEqual([])
+  expect(findMetadataDifferences(nft, { ...file(), image: `${url}b` })).toMatchObject([
+    { what: 'image', expected: url },
+  ])
 })
 
 describe('finds', () => {
@@ -92,11 +94,11 @@ describe('finds', () => {
     ],
     ['metadata that is not an object', () => ['x'], { what: 'metadata', expected: 'a JSON object', found: '["x"]' }],
   ])('%s', (_, change, difference) => {
-    expect(metadataDifferences(requested, change(file()))).toEqual([difference])
+    expect(findMetadataDifferences(requested, change(file()))).toEqual([difference])
   })
 })
 
 test('does not take an inherited key for a key of the file', () => {
   const odd = { ...requested, toString: 'x' }
-  expect(metadataDifferences(odd, file())).toEqual([{ what: 'toString', expected: 'x', found: null }])
+  expect(findMetadataDifferences(odd, file())).toEqual([{ what: 'toString', expected: 'x', found: null }])
 })

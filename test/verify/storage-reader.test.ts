@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { atGateway } from '../../src/verify/storage-reader.ts'
+import { toGatewayUrl } from '../../src/verify/storage-reader.ts'
 
 const CID = 'bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4'
 const GATEWAY = 'http://127.0.0.1:8080'
@@ -10,7 +10,7 @@ test.each([
   [`ipfs://${CID}/..%2f..%2fadmin`, `${GATEWAY}/ipfs/${CID}/..%252f..%252fadmin`],
   [`ipfs://${CID}/\\..\\..\\admin`, `${GATEWAY}/ipfs/${CID}/%5C..%5C..%5Cadmin`],
 ])('reads %s at %s', (url, at) => {
-  expect(atGateway(GATEWAY, url)).toBe(at)
+  expect(toGatewayUrl(GATEWAY, url)).toBe(at)
   expect(new URL(at).href).toBe(at)
 })
 
@@ -23,5 +23,5 @@ test.each([
   ['ipfs://../admin'],
   [`http://169.254.169.254/${CID}`],
 ])('rejects %j, which would reach other parts of the gateway or another server', (url) => {
-  expect(atGateway(GATEWAY, url)).toBeNull()
+  expect(toGatewayUrl(GATEWAY, url)).toBeNull()
 })

@@ -8,14 +8,14 @@ import { Secret } from '../../src/core/secret.ts'
 import { decrypt, openKeystore } from '../../src/keystore/open.ts'
 import { parseKeystore } from '../../src/keystore/parse.ts'
 import { prepareSeal } from '../../src/keystore/seal.ts'
-import { type GenerateOptions, generateWallet, SET_ASIDE } from '../../src/wallet/generate.ts'
+import { type GenerateOptions, generateWallet, SET_ASIDE_FOLDER } from '../../src/wallet/generate.ts'
 import { reserve } from '../../src/wallet/reservation.ts'
 import { spellings } from '../helpers/leaks.ts'
 import { answerOf } from '../helpers/wallet-service.ts'
 
 vi.mock(import('../../src/keystore/limits.ts'), async (original) => ({
   ...(await original()),
-  SCRYPT: { n: 1024, r: 8, p: 1 } as never,
+  DEFAULT_SCRYPT: { n: 1024, r: 8, p: 1 } as never,
 }))
 
 const KEY = '0x4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'
@@ -117,7 +117,7 @@ describe('a 2xx response without a valid wallet is set aside, encrypted, and non
     expect(error.code).toBe('bad_answer')
     expect(made.calls).toBe(1)
     for (const key of spellings(KEY)) expect(Buffer.from(told(error)).includes(key)).toBe(false)
-    expect(readdirSync(folder)).toEqual([SET_ASIDE])
+    expect(readdirSync(folder)).toEqual([SET_ASIDE_FOLDER])
     const { file } = error.details as { file: string }
     expect(error.hint).toContain(file)
     const kept = await decrypt(parseKeystore(readFileSync(file, 'utf8'), file), PASSWORD, file)
@@ -151,7 +151,7 @@ function gone(given: TransportResponse): TransportResponse {
 
 async function keystoreOf(privateKey: string, address: string): Promise<string> {
   const seal = await prepareSeal(PASSWORD)
-  return seal.keystore(new Secret(privateKey), address)
+  return seal.sealKeystore(new Secret(privateKey), address)
 }
 
 describe('a key that cannot be stored in its place is stored', () => {

@@ -5,10 +5,10 @@ import { base58btc } from 'multiformats/bases/base58'
 import { english, generateMnemonic, mnemonicToAccount, privateKeyToAddress } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
-import { keypairOfSeed } from '../../src/keystore/solana-key.ts'
-import { readPath } from '../../src/wallet/derivation-path.ts'
+import { deriveKeypair } from '../../src/keystore/solana-key.ts'
+import { parsePath } from '../../src/wallet/derivation-path.ts'
 import { ed25519Seed } from '../../src/wallet/mnemonic.ts'
-import { newKey } from '../../src/wallet/new-key.ts'
+import { generateKey } from '../../src/wallet/new-key.ts'
 import { looksLikeKey, parsePrivateKey } from '../../src/wallet/read-key.ts'
 import { runs } from '../helpers/runs.ts'
 
@@ -72,14 +72,14 @@ test.each([
   ["m/0'", '68e0fe46dfb67e368c75379acec591dad19df3cde26e63b93a8e704f1dade7a3'],
   ["m/0'/1'/2'/2'/1000000000'", '8f94d394a8e8fd6b1bc2f3f49f5c47e385281d5c17e65324b0f62483e37e8793'],
 ])('derives %s as SLIP-10 does', (path, key) => {
-  const parts = path === 'm' ? [] : (readPath(path) ?? [])
+  const parts = path === 'm' ? [] : (parsePath(path) ?? [])
   const seed = Buffer.from('000102030405060708090a0b0c0d0e0f', 'hex')
   expect(Buffer.from(ed25519Seed(seed, parts)).toString('hex')).toBe(key)
 })
 
 describe('a derivation path', () => {
   test.each(["m/44'/60'/0'/0/0", "m/44'/501'/0'/0'", 'm/0', `m/${2 ** 31 - 1}'`])('accepts %s', (path) => {
-    expect(readPath(path)).not.toBeNull()
+    expect(parsePath(path)).not.toBeNull()
   })
 
   test.each([
@@ -98,7 +98,7 @@ describe('a derivation path', () => {
     'm/1e3',
     'm/1 ',
     `m${'/0'.repeat(11)}`,
-  ])('rejects %j', (path) => expect(readPath(path)).toBeNull())
+  ])('rejects %j', (path) => expect(parsePath(path)).toBeNull())
 })
 
 describe('a private key', () => {
@@ -111,7 +111,7 @@ describe('a private key', () => {
   )
 
   test('a private key of Solana is read in base58 and as a keypair file', async () => {
-    const { address, privateKey } = newKey('solana')
+    const { address, privateKey } = generateKey('solana')
     const bytes = base58btc.baseDecode(privateKey.reveal())
     for (const text of [privateKey.reveal(), JSON.stringify([...bytes]), JSON.stringify([...bytes], null, 2)]) {
       const key = await read(text)
@@ -119,7 +119,7 @@ describe('a private key', () => {
     }
   })
 
-  const bytes = () => [...base58btc.baseDecode(newKey('solana').privateKey.reveal())]
+  const bytes = () => [...base58btc.baseDecode(generateKey('solana').privateKey.reveal())]
   test.each([
     ['nothing', ' \n', 'is empty'],
     ['63 digits', KEY.slice(0, -1), 'has 63 hex digits: an EVM private key has 64'],
@@ -128,7 +128,7 @@ describe('a private key', () => {
     ['the order of the curve', ORDER, 'too large for secp256k1'],
     ['the largest number', 'f'.repeat(64), 'too large for secp256k1'],
     ['an address', '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', 'is an EVM address, not its private key'],
-    ['an address of Solana', newKey('solana').address, 'is a Solana address'],
+    ['an address of Solana', generateKey('solana').address, 'is a Solana address'],
     ['another character', `${KEY.slice(0, -1)}g`, 'is not in a key format that gdn supports'],
     ['a megabyte', 'k'.repeat(2 ** 20), 'is too large for a key'],
     ['a word', 'password', 'is not in a key format that gdn supports'],
@@ -143,7 +143,7 @@ describe('a private key', () => {
 })
 
 test('a keypair with the byte 255 is read, and one with -1 in its place is rejected', async () => {
-  const keypair = [...keypairOfSeed(new Uint8Array(32).fill(255))]
+  const keypair = [...deriveKeypair(new Uint8Array(32).fill(255))]
   const { address } = await read(JSON.stringify(keypair))
   expect(address).toBe(base58btc.baseEncode(Uint8Array.from(keypair.slice(32))))
   expect(await problemOf(JSON.stringify([-1, ...keypair.slice(1)]))).toContain('is not a Solana keypair')
@@ -183,7 +183,7 @@ test('any text is read or rejected, without a part of it in the message', async 
 })
 
 test('a keypair with any byte changed is rejected or has another address', async () => {
-  const { address, privateKey } = newKey('solana')
+  const { address, privateKey } = generateKey('solana')
   const good = [...base58btc.baseDecode(privateKey.reveal())]
   await fc.assert(
     fc.asyncProperty(fc.nat(63), fc.nat(255), async (at, value) => {
@@ -202,7 +202,7 @@ test('a short text that is no key is not redacted in its error', async () => {
 })
 
 test('recognizes a key or mnemonic in an argument, and no name of a file', () => {
-  for (const key of [KEY, KEY.slice(2), newKey('solana').privateKey.reveal(), JUNK, ABANDON]) {
+  for (const key of [KEY, KEY.slice(2), generateKey('solana').privateKey.reveal(), JUNK, ABANDON]) {
     expect(looksLikeKey(key), key).toBe(true)
   }
   for (const file of [

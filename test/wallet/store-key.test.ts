@@ -5,13 +5,13 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { openKeystore } from '../../src/keystore/open.ts'
-import { newKey } from '../../src/wallet/new-key.ts'
+import { generateKey } from '../../src/wallet/new-key.ts'
 import { type NameReservation, reserve } from '../../src/wallet/reservation.ts'
-import { prove, storeKey } from '../../src/wallet/store-key.ts'
+import { storeKey, verifyKeystore } from '../../src/wallet/store-key.ts'
 
 vi.mock(import('../../src/keystore/limits.ts'), async (original) => ({
   ...(await original()),
-  SCRYPT: { n: 1024, r: 8, p: 1 } as never,
+  DEFAULT_SCRYPT: { n: 1024, r: 8, p: 1 } as never,
 }))
 
 const PASSWORD = new Secret('correct horse')
@@ -24,7 +24,7 @@ beforeEach(() => {
 })
 
 const store = (reservation: NameReservation, signal = new AbortController().signal) =>
-  storeKey({ key: newKey('evm'), reservation, password: PASSWORD, signal })
+  storeKey({ key: generateKey('evm'), reservation, password: PASSWORD, signal })
 
 async function failure(storing: Promise<unknown>): Promise<GdnError> {
   const error: unknown = await storing.catch((reason: unknown) => reason)
@@ -34,7 +34,7 @@ async function failure(storing: Promise<unknown>): Promise<GdnError> {
 
 describe.each(['evm', 'solana'] as const)('a key of %s', (kind) => {
   test('is stored under its name, and opens with the password', async () => {
-    const key = newKey(kind)
+    const key = generateKey(kind)
     const { signal } = new AbortController()
     const stored = await storeKey({ key, reservation: await reserve(folder, 'alice'), password: PASSWORD, signal })
     const file = join(folder, 'alice.json')
@@ -47,7 +47,9 @@ describe.each(['evm', 'solana'] as const)('a key of %s', (kind) => {
 
   test('is not stored if the file has another key', async () => {
     const { file } = await store(await reserve(folder, 'other'))
-    await expect(prove(file, PASSWORD, newKey(kind).address)).rejects.toThrow('a different key than gdn wrote')
+    await expect(verifyKeystore(file, PASSWORD, generateKey(kind).address)).rejects.toThrow(
+      'a different key than gdn wrote',
+    )
   })
 })
 

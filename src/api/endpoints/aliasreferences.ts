@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
 import { defineEndpoint, exampleOf } from '../endpoint.ts'
-import { address, blockchain, oneOrMore } from '../fields.ts'
+import { addressSchema, blockchainSchema, oneOrMore } from '../fields.ts'
 import { MINT_ENDPOINTS } from '../mint-endpoints.ts'
-import { nftGdnId } from '../nft-record.ts'
-import { referenceId, referenceLabel } from '../reference-id.ts'
+import { nftGdnIdSchema } from '../nft-record.ts'
+import { referenceIdSchema, referenceLabelSchema } from '../reference-id.ts'
 import { MAX_REFERENCES_PER_REQUEST } from './getreferences.ts'
 
 const EXAMPLE = {
@@ -24,12 +24,12 @@ export const aliasreferences = defineEndpoint({
   request: z
     .strictObject({
       operation: z.enum(MINT_ENDPOINTS),
-      contract_address: address,
-      blockchain,
-      reference_ids: oneOrMore(referenceId, MAX_REFERENCES_PER_REQUEST),
+      contract_address: addressSchema,
+      blockchain: blockchainSchema,
+      reference_ids: oneOrMore(referenceIdSchema, MAX_REFERENCES_PER_REQUEST),
       /** The NFT for each reference ID. These NFTs already have a reference ID derived from their content. */
-      nft_gdn_ids: oneOrMore(nftGdnId, MAX_REFERENCES_PER_REQUEST),
-      reference_label: referenceLabel.optional(),
+      nft_gdn_ids: oneOrMore(nftGdnIdSchema, MAX_REFERENCES_PER_REQUEST),
+      reference_label: referenceLabelSchema.optional(),
     })
     .check(checkAnyAddresses('contract_address'))
     .check(({ value: { reference_ids, nft_gdn_ids }, issues }) => {

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
-import { REPEAT_LATER, startingTransaction } from '../creation.ts'
+import { REPEAT_LATER_HINT, transactionCreation } from '../creation.ts'
 import { defineCreatingEndpoint, exampleOf } from '../endpoint.ts'
-import { address, TRANSACTION_EXAMPLE, transactionResponseTo } from '../fields.ts'
-import { nftGdnId } from '../nft-record.ts'
-import { referenceId } from '../reference-id.ts'
+import { addressSchema, makeTransactionResponseSchema, TRANSACTION_EXAMPLE } from '../fields.ts'
+import { nftGdnIdSchema } from '../nft-record.ts'
+import { referenceIdSchema } from '../reference-id.ts'
 
 const EXAMPLE = {
   contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
@@ -18,19 +18,22 @@ export const burnnft = defineCreatingEndpoint({
   origin: 'extension',
   permissions: ['nft:burn'],
   creates: {
-    ...startingTransaction,
+    ...transactionCreation,
     effect: { in: 'none', reason: "the API can't list burns" },
-    hints: { request: 'Run `gdn nft show <nft_gdn_id>` to check whether the NFT was burned.', command: REPEAT_LATER },
+    hints: {
+      request: 'Run `gdn nft show <nft_gdn_id>` to check whether the NFT was burned.',
+      command: REPEAT_LATER_HINT,
+    },
   },
   request: z
     .strictObject({
-      contract_address: address,
-      nft_gdn_id: nftGdnId,
-      holder_wallet_address: address,
-      reference_id: referenceId.optional(),
+      contract_address: addressSchema,
+      nft_gdn_id: nftGdnIdSchema,
+      holder_wallet_address: addressSchema,
+      reference_id: referenceIdSchema.optional(),
     })
     .check(checkAnyAddresses('contract_address', 'holder_wallet_address')),
-  response: transactionResponseTo({
+  response: makeTransactionResponseSchema({
     contract_address: z.string(),
     nft_gdn_id: z.string(),
     holder_wallet_address: z.string(),

@@ -1,15 +1,15 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
-import { REPEAT_LATER, startingTransaction } from '../creation.ts'
+import { REPEAT_LATER_HINT, transactionCreation } from '../creation.ts'
 import { defineCreatingEndpoint, exampleOf } from '../endpoint.ts'
-import { address, TRANSACTION_EXAMPLE, transactionResponseTo } from '../fields.ts'
-import { referenceId } from '../reference-id.ts'
+import { addressSchema, makeTransactionResponseSchema, TRANSACTION_EXAMPLE } from '../fields.ts'
+import { referenceIdSchema } from '../reference-id.ts'
 
 /**
  * A SHA-256 hash in the form in which the contract stores it: 0x and 64 hex digits, not all of them 0. Converted to
  * lower case.
  */
-export const provenance = z
+export const provenanceSchema = z
   .string({ error: 'must be a hash of 32 bytes: 0x and 64 hex digits' })
   .regex(/^0x(?!0{64}$)[0-9a-f]{64}$/i, { error: 'must be a hash of 32 bytes: 0x and 64 hex digits, not all 0' })
   .toLowerCase()
@@ -29,25 +29,25 @@ export const commitprovenance = defineCreatingEndpoint({
   origin: 'extension',
   permissions: ['nft:update'],
   creates: {
-    ...startingTransaction,
+    ...transactionCreation,
     effect: { in: 'none', reason: 'getprovenances shows whether the hash was committed' },
-    hints: { request: 'You can repeat the request: a hash is committed only once.', command: REPEAT_LATER },
+    hints: { request: 'You can repeat the request: a hash is committed only once.', command: REPEAT_LATER_HINT },
   },
   request: z
     .strictObject({
-      contract_address: address,
-      provenance,
+      contract_address: addressSchema,
+      provenance: provenanceSchema,
       shuffle_margin: z
         .int({ error: 'must be a whole number of seconds' })
         .min(1, { error: 'must be at least 1' })
         .max(MAX_MARGIN, { error: `must be at most ${MAX_MARGIN}` })
         .optional(),
-      seal_of: provenance.optional(),
+      seal_of: provenanceSchema.optional(),
       leaves_url: z
         .string()
         .regex(/^ipfs:\/\/[a-z0-9]{1,100}$/i, { error: 'must be the ipfs URL of a file' })
         .optional(),
-      reference_id: referenceId.optional(),
+      reference_id: referenceIdSchema.optional(),
     })
     .check(checkAddresses('contract_address'), ({ value: { seal_of, leaves_url, shuffle_margin }, issues }) => {
       const addIssue = (field: string, message: string) =>
@@ -58,6 +58,6 @@ export const commitprovenance = defineCreatingEndpoint({
       if (seal_of !== undefined && shuffle_margin !== undefined)
         addIssue('shuffle_margin', "can't be used with seal_of")
     }),
-  response: transactionResponseTo({ contract_address: z.string(), provenance: z.string() }),
+  response: makeTransactionResponseSchema({ contract_address: z.string(), provenance: z.string() }),
   example: exampleOf(EXAMPLE, { response: TRANSACTION_EXAMPLE }),
 })

@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { isEvm } from '../blockchains.ts'
 import { checkAddresses } from '../check-addresses.ts'
-import { startingTransaction } from '../creation.ts'
+import { transactionCreation } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
-import { address, blockchain, TRANSACTION_EXAMPLE, transactionResponse } from '../fields.ts'
+import { addressSchema, blockchainSchema, startedTransactionSchema, TRANSACTION_EXAMPLE } from '../fields.ts'
 import { fileUrlProblem } from '../file-url.ts'
-import { referenceId } from '../reference-id.ts'
-import { shortText, text } from '../text.ts'
+import { referenceIdSchema } from '../reference-id.ts'
+import { makeShortTextSchema, textSchema } from '../text.ts'
 
 export const createcollection = defineCreatingEndpoint({
   name: 'createcollection',
@@ -14,7 +14,7 @@ export const createcollection = defineCreatingEndpoint({
   tag: 'Collections',
   permissions: ['collection:create'],
   creates: {
-    ...startingTransaction,
+    ...transactionCreation,
     transactionsFrom: 'getcollections',
     effect: { in: 'none', reason: "the API can't list collections" },
     hints: {
@@ -24,11 +24,11 @@ export const createcollection = defineCreatingEndpoint({
   },
   request: z
     .strictObject({
-      wallet_address: address,
-      name: shortText(500),
-      blockchain,
-      description: z.optional(text.check(z.maxLength(10_000, { error: 'must have at most 10000 characters' }))),
-      image: z.optional(text),
+      wallet_address: addressSchema,
+      name: makeShortTextSchema(500),
+      blockchain: blockchainSchema,
+      description: z.optional(textSchema.check(z.maxLength(10_000, { error: 'must have at most 10000 characters' }))),
+      image: z.optional(textSchema),
       enable_api: z.boolean().optional(),
       enable_transfer: z.boolean().optional(),
       is_locked: z.boolean().optional(),
@@ -39,9 +39,9 @@ export const createcollection = defineCreatingEndpoint({
         .min(0, { error: 'must be 0 or more' })
         .max(10_000, { error: 'must be at most 10000, which is 100 %' })
         .optional(),
-      royalty_receiver: z.optional(address),
+      royalty_receiver: z.optional(addressSchema),
       max_supply: z.int().min(1, { error: 'must be 1 or more' }).optional(),
-      reference_id: referenceId.optional(),
+      reference_id: referenceIdSchema.optional(),
     })
     .check(checkAddresses('wallet_address', 'royalty_receiver'))
     .check((context) => {
@@ -62,7 +62,7 @@ export const createcollection = defineCreatingEndpoint({
     }),
   response: z.looseObject({
     request: z.looseObject({ name: z.string(), blockchain: z.string(), wallet_address: z.string() }),
-    response: transactionResponse,
+    response: startedTransactionSchema,
   }),
   example: {
     request: {

@@ -1,26 +1,26 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
-import { creatingNfts } from '../creation.ts'
+import { nftCreation } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
-import { acceptedDate, address, blockchain } from '../fields.ts'
-import { nftMetadataList } from '../metadata.ts'
-import { checkReceiverName, namedReceiver } from '../receiver-name.ts'
-import { checkReferenceIds, namedNfts, referenceFields } from '../reference-id.ts'
+import { acceptedDateSchema, addressSchema, blockchainSchema } from '../fields.ts'
+import { nftMetadataListSchema } from '../metadata.ts'
+import { checkReceiverName, receiverNameFields } from '../receiver-name.ts'
+import { checkReferenceIds, referenceRequestFields, referenceResponseFields } from '../reference-id.ts'
 
 export const createnft = defineCreatingEndpoint({
   name: 'createnft',
   summary: 'Create NFTs in a collection',
   permissions: ['nft:create'],
   ratePerSecond: 2,
-  creates: creatingNfts,
+  creates: nftCreation,
   request: z
     .strictObject({
-      contract_address: address,
-      blockchain,
-      receiver_wallet_address: address,
-      metadata: nftMetadataList,
-      ...namedReceiver,
-      ...namedNfts,
+      contract_address: addressSchema,
+      blockchain: blockchainSchema,
+      receiver_wallet_address: addressSchema,
+      metadata: nftMetadataListSchema,
+      ...receiverNameFields,
+      ...referenceRequestFields,
     })
     .check(checkAddresses('contract_address', 'receiver_wallet_address'))
     .check(checkReceiverName)
@@ -32,7 +32,9 @@ export const createnft = defineCreatingEndpoint({
       receiver_wallet_address: z.string(),
       metadata: z.unknown(),
     }),
-    nfts: z.array(z.looseObject({ nft_gdn_ids: z.string(), accepted_date: acceptedDate, ...referenceFields })),
+    nfts: z.array(
+      z.looseObject({ nft_gdn_ids: z.string(), accepted_date: acceptedDateSchema, ...referenceResponseFields }),
+    ),
   }),
   example: {
     request: {

@@ -1,25 +1,25 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
-import { creatingNfts } from '../creation.ts'
+import { nftCreation } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
-import { acceptedDate, address, transferBlockchain } from '../fields.ts'
-import { nftMetadataList } from '../metadata.ts'
-import { namedReceiver } from '../receiver-name.ts'
-import { checkReferenceIds, namedNfts, referenceFields } from '../reference-id.ts'
+import { acceptedDateSchema, addressSchema, transferBlockchainSchema } from '../fields.ts'
+import { nftMetadataListSchema } from '../metadata.ts'
+import { receiverNameFields } from '../receiver-name.ts'
+import { checkReferenceIds, referenceRequestFields, referenceResponseFields } from '../reference-id.ts'
 
-const fields = {
-  contract_address: address,
-  blockchain: transferBlockchain,
-  receiver_wallet_address: address,
-  metadata: nftMetadataList,
-  ...namedReceiver,
-  ...namedNfts,
+const requestFields = {
+  contract_address: addressSchema,
+  blockchain: transferBlockchainSchema,
+  receiver_wallet_address: addressSchema,
+  metadata: nftMetadataListSchema,
+  ...receiverNameFields,
+  ...referenceRequestFields,
 }
 const checkParties = checkAddresses('contract_address', 'sender_wallet_address', 'receiver_wallet_address')
 
 /** The request of v1.2. The collection's owner is the first owner unless the request names another one. */
-export const createTransRequest12 = z
-  .strictObject({ ...fields, sender_wallet_address: z.optional(address) })
+export const createTransRequestV12Schema = z
+  .strictObject({ ...requestFields, sender_wallet_address: z.optional(addressSchema) })
   .check(checkParties)
   .check(checkReferenceIds)
 
@@ -29,7 +29,7 @@ const example = {
   receiver_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
   metadata: [{ title: 'Dawn', description: 'The first of ten', file_fields: [] }],
 }
-const responseTo = (more: { sender_wallet_address?: string }) => ({
+const makeResponseExample = (more: { sender_wallet_address?: string }) => ({
   message: 'The request to create and transfer NFTs was accepted.',
   requests: {
     contract_address: example.contract_address,
@@ -45,9 +45,9 @@ export const createnfttrans = defineCreatingEndpoint({
   name: 'createnfttrans',
   summary: 'Create NFTs for a first owner and transfer them in one step',
   permissions: ['nft:create', 'nft:transfer'],
-  creates: creatingNfts,
+  creates: nftCreation,
   request: z
-    .strictObject({ ...fields, sender_wallet_address: address })
+    .strictObject({ ...requestFields, sender_wallet_address: addressSchema })
     .check(checkParties)
     .check(checkReferenceIds),
   response: z.looseObject({
@@ -58,8 +58,10 @@ export const createnfttrans = defineCreatingEndpoint({
       receiver_wallet_address: z.string(),
       metadata: z.unknown(),
     }),
-    nfts: z.array(z.looseObject({ nft_gdn_ids: z.string(), accepted_date: acceptedDate, ...referenceFields })),
+    nfts: z.array(
+      z.looseObject({ nft_gdn_ids: z.string(), accepted_date: acceptedDateSchema, ...referenceResponseFields }),
+    ),
   }),
-  example: { request: { ...example, ...sender }, response: responseTo(sender) },
-  v12: { request: createTransRequest12, example: { request: example, response: responseTo({}) } },
+  example: { request: { ...example, ...sender }, response: makeResponseExample(sender) },
+  v12: { request: createTransRequestV12Schema, example: { request: example, response: makeResponseExample({}) } },
 })

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
-import { REPEAT_LATER, startingTransaction } from '../creation.ts'
+import { REPEAT_LATER_HINT, transactionCreation } from '../creation.ts'
 import { defineCreatingEndpoint, exampleOf } from '../endpoint.ts'
-import { address, oneOrMore, TRANSACTION_EXAMPLE, transactionResponseTo } from '../fields.ts'
-import { nftGdnId } from '../nft-record.ts'
-import { referenceId } from '../reference-id.ts'
+import { addressSchema, makeTransactionResponseSchema, oneOrMore, TRANSACTION_EXAMPLE } from '../fields.ts'
+import { nftGdnIdSchema } from '../nft-record.ts'
+import { referenceIdSchema } from '../reference-id.ts'
 
 /** Maximum number of NFTs in one freezenft request. One transaction can't freeze more. */
 export const MAX_FROZEN_PER_REQUEST = 200
@@ -30,19 +30,19 @@ export const freezenft = defineCreatingEndpoint({
   origin: 'extension',
   permissions: ['nft:update'],
   creates: {
-    ...startingTransaction,
+    ...transactionCreation,
     effect: { in: 'none', reason: "the API can't list freezes" },
-    hints: { request: 'You can repeat the request: a frozen NFT stays frozen.', command: REPEAT_LATER },
+    hints: { request: 'You can repeat the request: a frozen NFT stays frozen.', command: REPEAT_LATER_HINT },
   },
   request: z
     .strictObject({
-      contract_address: address,
-      nft_gdn_ids: oneOrMore(nftGdnId, MAX_FROZEN_PER_REQUEST),
+      contract_address: addressSchema,
+      nft_gdn_ids: oneOrMore(nftGdnIdSchema, MAX_FROZEN_PER_REQUEST),
       replaces_revisions: z.array(z.int().min(0, { error: 'must be 0 or a revision number' })).optional(),
-      reference_id: referenceId.optional(),
+      reference_id: referenceIdSchema.optional(),
     })
     .check(checkAnyAddresses('contract_address'))
     .check(checkRevisions),
-  response: transactionResponseTo({ contract_address: z.string(), nft_gdn_ids: z.unknown() }),
+  response: makeTransactionResponseSchema({ contract_address: z.string(), nft_gdn_ids: z.unknown() }),
   example: exampleOf(EXAMPLE, { response: TRANSACTION_EXAMPLE }),
 })

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { defineEndpoint, exampleOf } from '../endpoint.ts'
-import { oneOrMore, transactionGdnId } from '../fields.ts'
+import { oneOrMore, transactionGdnIdSchema } from '../fields.ts'
 
 /** A collection record. `status` (initiated, deployed, failed) and the fields after it are extensions. */
-export const collectionRecord = z.looseObject({
+export const collectionRecordSchema = z.looseObject({
   transaction_gdn_ids: z.string(),
   contract_address: z.string().nullish(),
   name: z.string(),
@@ -25,7 +25,7 @@ export const collectionRecord = z.looseObject({
   pending_reason: z.string().nullish(),
 })
 
-export type CollectionRecord = z.output<typeof collectionRecord>
+export type CollectionRecord = z.output<typeof collectionRecordSchema>
 
 const EXAMPLE = { transaction_gdn_ids: ['0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'] }
 
@@ -36,11 +36,11 @@ export const getcollections = defineEndpoint({
   origin: 'extension',
   v12: { origin: 'reference' },
   permissions: ['nft:read'],
-  request: z.strictObject({ transaction_gdn_ids: oneOrMore(transactionGdnId, 1000) }),
+  request: z.strictObject({ transaction_gdn_ids: oneOrMore(transactionGdnIdSchema, 1000) }),
   response: z.looseObject({
     requests: z.looseObject({ transaction_gdn_ids: z.unknown() }),
     // A record's `transaction_gdn_ids` contains a single ID, despite the plural.
-    collections: z.array(collectionRecord),
+    collections: z.array(collectionRecordSchema),
   }),
   example: exampleOf(EXAMPLE, {
     collections: [

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { defineEndpoint, exampleOf } from '../endpoint.ts'
-import { oneOrMore, transactionGdnId } from '../fields.ts'
+import { oneOrMore, transactionGdnIdSchema } from '../fields.ts'
 
 /**
  * Maximum number of collections. The limit is lower than in other requests, because reading a collection's settings
@@ -9,7 +9,7 @@ import { oneOrMore, transactionGdnId } from '../fields.ts'
 export const MAX_COLLECTIONS_WITH_SETTINGS = 100
 
 /** The current settings of a collection. Its owners may have changed them since it was created. */
-export const collectionSettings = z.looseObject({
+export const collectionSettingsSchema = z.looseObject({
   transaction_gdn_id: z.string(),
   /** Whether the values come from the contract. Otherwise, they come from the creation request and recorded changes. */
   is_read_from_chain: z.boolean(),
@@ -44,7 +44,7 @@ export const collectionSettings = z.looseObject({
   external_link: z.string().nullish(),
 })
 
-export type CollectionSettings = z.output<typeof collectionSettings>
+export type CollectionSettings = z.output<typeof collectionSettingsSchema>
 
 const EXAMPLE = { transaction_gdn_ids: ['0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'] }
 
@@ -54,10 +54,10 @@ export const getcollectionsettings = defineEndpoint({
   tag: 'Collections',
   origin: 'extension',
   permissions: ['nft:read'],
-  request: z.strictObject({ transaction_gdn_ids: oneOrMore(transactionGdnId, MAX_COLLECTIONS_WITH_SETTINGS) }),
+  request: z.strictObject({ transaction_gdn_ids: oneOrMore(transactionGdnIdSchema, MAX_COLLECTIONS_WITH_SETTINGS) }),
   response: z.looseObject({
     requests: z.looseObject({ transaction_gdn_ids: z.unknown() }),
-    collections: z.array(collectionSettings),
+    collections: z.array(collectionSettingsSchema),
   }),
   example: exampleOf(EXAMPLE, {
     collections: [

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
 import { defineEndpoint, exampleOf } from '../endpoint.ts'
-import { address, blockchain } from '../fields.ts'
+import { addressSchema, blockchainSchema } from '../fields.ts'
 import { MINT_ENDPOINTS } from '../mint-endpoints.ts'
-import { referenceId, referenceLabel } from '../reference-id.ts'
+import { referenceIdSchema, referenceLabelSchema } from '../reference-id.ts'
 
 /** Maximum number of reference IDs in one response. */
 export const MAX_CONTENT_REFERENCES = 1000
@@ -23,11 +23,11 @@ export const getcontentreferences = defineEndpoint({
   request: z
     .strictObject({
       operation: z.enum(MINT_ENDPOINTS),
-      contract_address: address,
-      blockchain,
-      reference_label: referenceLabel,
+      contract_address: addressSchema,
+      blockchain: blockchainSchema,
+      reference_label: referenceLabelSchema,
       /** The `next` value of the previous response. */
-      after: referenceId.optional(),
+      after: referenceIdSchema.optional(),
     })
     .check(checkAnyAddresses('contract_address')),
   response: z.looseObject({

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { defineEndpoint, exampleOf } from '../endpoint.ts'
-import { blockchain } from '../fields.ts'
+import { blockchainSchema } from '../fields.ts'
 
-const wei = z.string().regex(/^[0-9]{1,40}$/)
+const weiSchema = z.string().regex(/^[0-9]{1,40}$/)
 
 /** The current fees of a network. All amounts are in wei, as decimal digits. */
-export const feesRecord = z.looseObject({
+export const feesRecordSchema = z.looseObject({
   /** Whether the blockchain is an embedded chain, where coins have no value. */
   is_simulated: z.boolean(),
   /** Symbol of the network's coin; null if unknown. */
@@ -14,17 +14,29 @@ export const feesRecord = z.looseObject({
    * Gas prices of recent blocks. `offered`: the maximum gas price of a transaction that is signed now. `max`: the
    * highest gas price that the server ever pays, even for a stuck transaction.
    */
-  gas_price: z.looseObject({ low: wei, typical: wei, high: wei, offered: wei, max: wei.optional() }),
+  gas_price: z.looseObject({
+    low: weiSchema,
+    typical: weiSchema,
+    high: weiSchema,
+    offered: weiSchema,
+    max: weiSchema.optional(),
+  }),
   /** Additional cost of a transaction with `bytes` bytes of data: a fee (OP Stack), or gas (Arbitrum). */
-  data: z.looseObject({ bytes: z.int().positive(), fee: wei, gas: wei }),
+  data: z.looseObject({ bytes: z.int().positive(), fee: weiSchema, gas: weiSchema }),
   /** The signer with the most funds at the last check; null if unknown. */
-  funds: z.looseObject({ signer: z.string(), balance: wei, owed: wei }).nullish(),
+  funds: z.looseObject({ signer: z.string(), balance: weiSchema, owed: weiSchema }).nullish(),
   /**
    * Set if no signer can pay for the next request. Contains the signer that lacks the smallest amount, and the balance
    * that it needs for all accepted requests.
    */
   shortage: z
-    .looseObject({ signer: z.string(), balance: wei, needed: wei, reserve: wei, waiting_nfts: z.int().nonnegative() })
+    .looseObject({
+      signer: z.string(),
+      balance: weiSchema,
+      needed: weiSchema,
+      reserve: weiSchema,
+      waiting_nfts: z.int().nonnegative(),
+    })
     .nullish(),
 })
 
@@ -35,8 +47,8 @@ export const getfees = defineEndpoint({
   summary: 'Read the current fees of a blockchain',
   origin: 'extension',
   permissions: ['nft:read'],
-  request: z.strictObject({ blockchain }),
-  response: z.looseObject({ requests: z.looseObject({ blockchain: z.string() }), fees: feesRecord }),
+  request: z.strictObject({ blockchain: blockchainSchema }),
+  response: z.looseObject({ requests: z.looseObject({ blockchain: z.string() }), fees: feesRecordSchema }),
   example: exampleOf(EXAMPLE, {
     fees: {
       is_simulated: false,

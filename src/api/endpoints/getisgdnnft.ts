@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint } from '../endpoint.ts'
-import { address, blockchain, oneOrMore } from '../fields.ts'
-import { nftGdnId } from '../nft-record.ts'
+import { addressSchema, blockchainSchema, oneOrMore } from '../fields.ts'
+import { nftGdnIdSchema } from '../nft-record.ts'
 
 export const getisgdnnft = defineEndpoint({
   name: 'getisgdnnft',
@@ -11,10 +11,10 @@ export const getisgdnnft = defineEndpoint({
   validationStatus: 422,
   request: z
     .strictObject({
-      receiver_wallet_address: address,
-      blockchain,
+      receiver_wallet_address: addressSchema,
+      blockchain: blockchainSchema,
       // The reference's parameter table specifies a string, but its sample contains a list. Both contain a single ID.
-      nft_gdn_ids: oneOrMore(nftGdnId, 1),
+      nft_gdn_ids: oneOrMore(nftGdnIdSchema, 1),
     })
     .check(checkAddresses('receiver_wallet_address')),
   response: z.looseObject({

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint } from '../endpoint.ts'
-import { address, blockchain } from '../fields.ts'
+import { addressSchema, blockchainSchema } from '../fields.ts'
 
 export const getnftgdnids = defineEndpoint({
   name: 'getnftgdnids',
@@ -9,7 +9,9 @@ export const getnftgdnids = defineEndpoint({
   permissions: ['nft:read'],
   ratePerSecond: 2,
   // `contract_addresses` contains a single address, despite the plural.
-  request: z.strictObject({ contract_addresses: address, blockchain }).check(checkAddresses('contract_addresses')),
+  request: z
+    .strictObject({ contract_addresses: addressSchema, blockchain: blockchainSchema })
+    .check(checkAddresses('contract_addresses')),
   response: z.looseObject({
     requests: z.looseObject({ contract_address: z.string(), blockchain: z.string() }),
     nft_gdn_ids: z.array(z.string()),

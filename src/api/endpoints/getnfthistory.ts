@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { defineEndpoint, exampleOf } from '../endpoint.ts'
-import { NFT_STATUSES, nftGdnId } from '../nft-record.ts'
+import { NFT_STATUSES, nftGdnIdSchema } from '../nft-record.ts'
 
 /** Maximum number of events in one response. */
 export const MAX_EVENTS_PER_REQUEST = 100
@@ -11,33 +11,35 @@ export const MAX_CHANGE_LENGTH = 500
 
 export const HISTORY_KINDS = ['mint', 'transfer', 'update', 'freeze', 'burn'] as const
 
-const text = z.string().nullable()
+const nullableTextSchema = z.string().nullable()
 
 /** An event in the history of an NFT. */
-export const historyRecord = z.looseObject({
+export const historyRecordSchema = z.looseObject({
   kind: z.enum(HISTORY_KINDS),
   status: z.enum(NFT_STATUSES),
   /** ID of the event's request; null for the mint and for events outside of the service. */
-  transaction_gdn_id: text,
+  transaction_gdn_id: nullableTextSchema,
   /** Time when the service accepted the request; null for events outside of the service. */
-  accepted_date: text,
+  accepted_date: nullableTextSchema,
   /** The time of the event's block; null if the event isn't in a block yet or the blockchain doesn't respond. */
-  block_date: text,
+  block_date: nullableTextSchema,
   /** Number of the event's block. On Solana, this is the slot. */
   block_number: z.number().nullable(),
-  transaction_hash: text,
+  transaction_hash: nullableTextSchema,
   /** The owners before and after the event; null if the event doesn't change the owner. */
-  from: text,
-  to: text,
+  from: nullableTextSchema,
+  to: nullableTextSchema,
   /** The metadata revision that an update created. */
   revision: z.number().nullable(),
   /**
    * Maximum number of changes that are listed for one event. `before` and `after` are truncated to `MAX_CHANGE_LENGTH`.
    */
-  changes: z.array(z.looseObject({ field: z.string(), before: text, after: text })).nullable(),
+  changes: z
+    .array(z.looseObject({ field: z.string(), before: nullableTextSchema, after: nullableTextSchema }))
+    .nullable(),
   /** Number of further changes. Only the first `MAX_CHANGES_PER_EVENT` are listed. */
   changes_left_out: z.number(),
-  error: text,
+  error: nullableTextSchema,
   /**
    * For a mint: the gas used and the fee paid, in wei. If the transaction minted several NFTs, both are this NFT's
    * share. Absent for other events.
@@ -58,7 +60,7 @@ export const getnfthistory = defineEndpoint({
   origin: 'extension',
   permissions: ['nft:read'],
   request: z.strictObject({
-    nft_gdn_id: nftGdnId,
+    nft_gdn_id: nftGdnIdSchema,
     /** Number of events to skip, starting at the oldest. */
     offset: z.int().min(0).max(1_000_000_000).optional(),
     limit: z.int().min(1).max(MAX_EVENTS_PER_REQUEST).optional(),
@@ -66,7 +68,7 @@ export const getnfthistory = defineEndpoint({
   response: z.looseObject({
     requests: z.looseObject({ nft_gdn_id: z.string() }),
     /** The events, oldest first. Pending events are at the end. */
-    events: z.array(historyRecord),
+    events: z.array(historyRecordSchema),
     /** The offset of the next page; null on the last page. */
     next_offset: z.number().nullable(),
   }),

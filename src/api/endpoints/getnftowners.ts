@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { isEvm } from '../blockchains.ts'
 import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint, exampleOf } from '../endpoint.ts'
-import { address, blockchain } from '../fields.ts'
+import { addressSchema, blockchainSchema } from '../fields.ts'
 
 /** Maximum number of NFTs in one response. */
 export const MAX_OWNERS_PER_REQUEST = 10_000
@@ -19,8 +19,8 @@ export const getnftowners = defineEndpoint({
   permissions: ['nft:read'],
   request: z
     .strictObject({
-      contract_address: address,
-      blockchain: blockchain.check(({ value, issues }) => {
+      contract_address: addressSchema,
+      blockchain: blockchainSchema.check(({ value, issues }) => {
         if (!isEvm(value)) issues.push({ code: 'custom', message: 'must be an EVM blockchain', input: value })
       }),
       /** The `next` value of the previous response. */

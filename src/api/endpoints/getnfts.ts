@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { defineEndpoint, exampleOf } from '../endpoint.ts'
-import { nftGdnId, nftRecord, spellId } from '../nft-record.ts'
+import { nftGdnIdSchema, nftRecordSchema, renameNftGdnIds } from '../nft-record.ts'
 
 /** Maximum number of IDs in one getnfts request. The CLI splits a longer list into several requests. */
 export const MAX_IDS_PER_REQUEST = 1000
@@ -16,7 +16,7 @@ export const getnfts = defineEndpoint({
   v12: { validationStatus: 400 },
   request: z.strictObject({
     nft_gdn_ids: z
-      .array(nftGdnId)
+      .array(nftGdnIdSchema)
       .check(
         z.minLength(1, { error: 'must have at least one ID' }),
         z.maxLength(MAX_IDS_PER_REQUEST, { error: `must have at most ${MAX_IDS_PER_REQUEST} IDs` }),
@@ -24,7 +24,7 @@ export const getnfts = defineEndpoint({
   }),
   response: z.looseObject({
     requests: z.looseObject({ nft_gdn_ids: z.array(z.string()) }),
-    nfts: z.array(z.pipe(z.transform(spellId), nftRecord)),
+    nfts: z.array(z.pipe(z.transform(renameNftGdnIds), nftRecordSchema)),
   }),
   example: exampleOf(EXAMPLE, {
     nfts: [

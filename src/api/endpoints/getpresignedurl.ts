@@ -30,7 +30,7 @@ export const getpresignedurl = defineEndpoint({
 })
 
 /** The response to a POST to the signed URL, which needs no API key (API reference v1.1, generate wallet address). */
-export const generatedWallet = z.looseObject({
+export const generatedWalletSchema = z.looseObject({
   request: z.looseObject({
     expiry: z.int(),
     issued_at: z.int(),

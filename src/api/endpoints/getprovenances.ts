@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint, exampleOf } from '../endpoint.ts'
-import { address } from '../fields.ts'
+import { addressSchema } from '../fields.ts'
 
 /** A hash that a collection has committed to. */
-export const provenanceRecord = z.looseObject({
+export const provenanceRecordSchema = z.looseObject({
   provenance: z.string(),
   /** ID of the first token that is minted after the commitment; null while the commitment is pending. */
   first_token_id: z.string().nullable(),
@@ -25,7 +25,7 @@ export const provenanceRecord = z.looseObject({
   leaves_url: z.string().nullish(),
 })
 
-export type ProvenanceRecord = z.output<typeof provenanceRecord>
+export type ProvenanceRecord = z.output<typeof provenanceRecordSchema>
 
 const EXAMPLE = { contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' }
 
@@ -35,10 +35,10 @@ export const getprovenances = defineEndpoint({
   tag: 'Collections',
   origin: 'extension',
   permissions: ['nft:read'],
-  request: z.strictObject({ contract_address: address }).check(checkAddresses('contract_address')),
+  request: z.strictObject({ contract_address: addressSchema }).check(checkAddresses('contract_address')),
   response: z.looseObject({
     requests: z.looseObject({ contract_address: z.string() }),
-    provenances: z.array(provenanceRecord),
+    provenances: z.array(provenanceRecordSchema),
   }),
   example: exampleOf(EXAMPLE, {
     provenances: [

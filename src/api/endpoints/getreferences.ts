@@ -1,13 +1,13 @@
 import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
 import { defineEndpoint, exampleOf } from '../endpoint.ts'
-import { acceptedDate, address, blockchain, oneOrMore } from '../fields.ts'
-import { referenceId } from '../reference-id.ts'
+import { acceptedDateSchema, addressSchema, blockchainSchema, oneOrMore } from '../fields.ts'
+import { referenceIdSchema } from '../reference-id.ts'
 
 /** Maximum number of reference IDs in one getreferences request. */
 export const MAX_REFERENCES_PER_REQUEST = 1000
 
-const OF_COLLECTION = [
+const COLLECTION_OPERATIONS = [
   'createnft',
   'createnfttrans',
   'transfernft',
@@ -17,17 +17,17 @@ const OF_COLLECTION = [
   'burnnft',
   'commitprovenance',
 ] as const
-const reference_ids = oneOrMore(referenceId, MAX_REFERENCES_PER_REQUEST)
+const referenceIdsSchema = oneOrMore(referenceIdSchema, MAX_REFERENCES_PER_REQUEST)
 
 /** The object that a reference ID identifies. */
-export const referenceRecord = z.looseObject({
+export const referenceRecordSchema = z.looseObject({
   reference_id: z.string(),
   /** Set for createnft, createnfttrans and creatednft. Other operations have a `transaction_gdn_id`. */
   nft_gdn_id: z.string().nullish(),
   transaction_gdn_id: z.string().nullish(),
   status: z.string(),
   digest: z.string(),
-  accepted_date: acceptedDate,
+  accepted_date: acceptedDateSchema,
   is_free: z.boolean(),
   /** The label; null if the request had none. */
   reference_label: z.string().nullish(),
@@ -53,21 +53,21 @@ export const getreferences = defineEndpoint({
     [
       z
         .strictObject({
-          operation: z.enum(OF_COLLECTION),
-          contract_address: address,
+          operation: z.enum(COLLECTION_OPERATIONS),
+          contract_address: addressSchema,
           // Absent if the operation has no blockchain, as for updatednft and v1.2 of transfernft.
-          blockchain: z.optional(blockchain),
-          reference_ids,
+          blockchain: z.optional(blockchainSchema),
+          reference_ids: referenceIdsSchema,
         })
         .check(checkAnyAddresses('contract_address')),
       // There is no collection yet, so the reference IDs of createcollection are unique within the account.
-      z.strictObject({ operation: z.literal('createcollection'), reference_ids }),
+      z.strictObject({ operation: z.literal('createcollection'), reference_ids: referenceIdsSchema }),
     ],
-    { error: `must be one of ${[...OF_COLLECTION, 'createcollection'].join(', ')}` },
+    { error: `must be one of ${[...COLLECTION_OPERATIONS, 'createcollection'].join(', ')}` },
   ),
   response: z.looseObject({
     requests: z.looseObject({ operation: z.string(), reference_ids: z.unknown() }),
-    references: z.array(referenceRecord),
+    references: z.array(referenceRecordSchema),
   }),
   example: exampleOf(EXAMPLE, {
     references: [

@@ -1,29 +1,29 @@
 import * as z from 'zod'
 import { defineEndpoint, exampleOf } from '../endpoint.ts'
-import { runId } from '../fields.ts'
+import { runIdSchema } from '../fields.ts'
 
-const digits = z.string().regex(/^[0-9]{1,60}$/)
+const digitsSchema = z.string().regex(/^[0-9]{1,60}$/)
 
 /** The transaction costs of a run. Amounts are in wei, as strings of decimal digits. */
-export const runCosts = z.looseObject({
+export const runCostsSchema = z.looseObject({
   blockchain: z.string(),
   /** Whether the blockchain is an embedded chain, where coins have no value. */
   is_simulated: z.boolean(),
   currency: z.string().nullable(),
   /** Gas used by transactions in blocks. If a transaction also contains other NFTs, only the run's share is counted. */
-  gas_used: digits,
-  fee_paid: digits,
+  gas_used: digitsSchema,
+  fee_paid: digitsSchema,
   /** Number of signed transactions whose fee isn't known yet. `fee_paid` doesn't include their fees. */
   pending_transactions: z.int().nonnegative().optional(),
   /** The part of `fee_paid` that is final, so that no reorg can change it. */
-  final_fee_paid: digits.optional(),
+  final_fee_paid: digitsSchema.optional(),
   /** The run's cost limit; null if there is none. */
-  max_cost: digits.nullable(),
+  max_cost: digitsSchema.nullable(),
   /**
    * The used part of the limit: final fees, plus the maximum cost of everything else that was accepted; null if there
    * is no limit.
    */
-  counted: digits.nullable().optional(),
+  counted: digitsSchema.nullable().optional(),
   /** The gas reserved for each NFT of the run: the highest gas per NFT of any request. Null if there is no limit. */
   nft_gas: z.int().nonnegative().nullable().optional(),
   /** The call data in bytes reserved for each NFT of the run; null if there is no limit. */
@@ -34,7 +34,7 @@ export const runCosts = z.looseObject({
    */
   unsigned_nfts: z.int().nonnegative().nullable().optional(),
   /** The run's maximum gas price; null if there is none. */
-  max_fee: digits.nullable(),
+  max_fee: digitsSchema.nullable(),
   /**
    * The reason why nothing is currently signed for the run's NFTs: missing funds, a limit that allows no more NFTs yet,
    * or a transaction that is stuck under the limit. Null if none of these apply.
@@ -49,8 +49,8 @@ export const getruncosts = defineEndpoint({
   summary: 'Get the cost of a run',
   origin: 'extension',
   permissions: ['nft:read'],
-  request: z.strictObject({ run: runId }),
-  response: z.looseObject({ requests: z.looseObject({ run: z.string() }), costs: runCosts }),
+  request: z.strictObject({ run: runIdSchema }),
+  response: z.looseObject({ requests: z.looseObject({ run: z.string() }), costs: runCostsSchema }),
   example: exampleOf(EXAMPLE, {
     costs: {
       blockchain: 'polygon',

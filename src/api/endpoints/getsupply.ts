@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint } from '../endpoint.ts'
-import { address, blockchain } from '../fields.ts'
+import { addressSchema, blockchainSchema } from '../fields.ts'
 
 const request = {
   contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
@@ -14,7 +14,9 @@ export const getsupply = defineEndpoint({
   tag: 'Collections',
   origin: 'extension',
   permissions: ['nft:read'],
-  request: z.strictObject({ contract_address: address, blockchain }).check(checkAddresses('contract_address')),
+  request: z
+    .strictObject({ contract_address: addressSchema, blockchain: blockchainSchema })
+    .check(checkAddresses('contract_address')),
   response: z.looseObject({
     requests: z.looseObject({ contract_address: z.string(), blockchain: z.string() }),
     /** Maximum number of NFTs that can ever be minted, including burned ones; null if there is no limit. */

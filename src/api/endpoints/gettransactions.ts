@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { defineEndpoint, exampleOf } from '../endpoint.ts'
-import { oneOrMore, transactionGdnId } from '../fields.ts'
+import { oneOrMore, transactionGdnIdSchema } from '../fields.ts'
 
-export const transactionRecord = z.looseObject({
+export const transactionRecordSchema = z.looseObject({
   transaction_gdn_id: z.string(),
   status: z.string(),
   transaction_hash: z.string().nullish(),
@@ -31,10 +31,10 @@ export const gettransactions = defineEndpoint({
   summary: 'Get the status of transfers, burns, updates and collection creations',
   origin: 'extension',
   permissions: ['nft:read'],
-  request: z.strictObject({ transaction_gdn_ids: oneOrMore(transactionGdnId, 1000) }),
+  request: z.strictObject({ transaction_gdn_ids: oneOrMore(transactionGdnIdSchema, 1000) }),
   response: z.looseObject({
     requests: z.looseObject({ transaction_gdn_ids: z.unknown() }),
-    transactions: z.array(transactionRecord),
+    transactions: z.array(transactionRecordSchema),
   }),
   example: exampleOf(EXAMPLE, {
     transactions: [

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
 import { defineEndpoint, exampleOf } from '../endpoint.ts'
-import { address, blockchain, oneOrMore } from '../fields.ts'
+import { addressSchema, blockchainSchema, oneOrMore } from '../fields.ts'
 import { MINT_ENDPOINTS } from '../mint-endpoints.ts'
-import { referenceId, referenceLabel } from '../reference-id.ts'
+import { referenceIdSchema, referenceLabelSchema } from '../reference-id.ts'
 import { MAX_REFERENCES_PER_REQUEST } from './getreferences.ts'
 
 const EXAMPLE = {
@@ -23,13 +23,13 @@ export const relabelreferences = defineEndpoint({
   request: z
     .strictObject({
       operation: z.enum(MINT_ENDPOINTS),
-      contract_address: address,
-      blockchain,
-      reference_ids: oneOrMore(referenceId, MAX_REFERENCES_PER_REQUEST),
+      contract_address: addressSchema,
+      blockchain: blockchainSchema,
+      reference_ids: oneOrMore(referenceIdSchema, MAX_REFERENCES_PER_REQUEST),
       /** The current label. */
-      replaces_label: referenceLabel,
+      replaces_label: referenceLabelSchema,
       /** The new label. */
-      reference_label: referenceLabel,
+      reference_label: referenceLabelSchema,
     })
     .check(checkAnyAddresses('contract_address')),
   response: z.looseObject({

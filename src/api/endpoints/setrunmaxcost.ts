@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint, exampleOf } from '../endpoint.ts'
-import { address, blockchain, runId, wei } from '../fields.ts'
+import { addressSchema, blockchainSchema, runIdSchema, weiSchema } from '../fields.ts'
 import { SPENDING_PERMISSIONS } from '../permissions.ts'
 
 const EXAMPLE = {
@@ -19,13 +19,13 @@ export const setrunmaxcost = defineEndpoint({
   needs: 'any',
   request: z
     .strictObject({
-      run: runId,
-      contract_address: address,
-      blockchain,
-      max_cost: wei,
+      run: runIdSchema,
+      contract_address: addressSchema,
+      blockchain: blockchainSchema,
+      max_cost: weiSchema,
       only_lower: z.boolean().optional(),
     })
     .check(checkAddresses('contract_address')),
-  response: z.looseObject({ requests: z.looseObject({ run: z.string() }), max_cost: wei }),
+  response: z.looseObject({ requests: z.looseObject({ run: z.string() }), max_cost: weiSchema }),
   example: exampleOf(EXAMPLE, { max_cost: '500000000000000000' }),
 })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint, exampleOf } from '../endpoint.ts'
-import { address, blockchain, runId, wei } from '../fields.ts'
+import { addressSchema, blockchainSchema, runIdSchema, weiSchema } from '../fields.ts'
 
 const EXAMPLE = {
   run: 'd1f0a9c4',
@@ -17,14 +17,14 @@ export const setrunmaxfee = defineEndpoint({
   permissions: ['nft:create'],
   request: z
     .strictObject({
-      run: runId,
-      contract_address: address,
-      blockchain,
-      max_fee: wei,
+      run: runIdSchema,
+      contract_address: addressSchema,
+      blockchain: blockchainSchema,
+      max_fee: weiSchema,
       /** Whether to keep the run's existing limit, if it has one. */
       only_if_unset: z.boolean().optional(),
     })
     .check(checkAddresses('contract_address')),
-  response: z.looseObject({ requests: z.looseObject({ run: z.string() }), max_fee: wei }),
+  response: z.looseObject({ requests: z.looseObject({ run: z.string() }), max_fee: weiSchema }),
   example: exampleOf(EXAMPLE, { max_fee: '30000000000' }),
 })

@@ -1,30 +1,36 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
-import { REPEAT_LATER, startingTransaction } from '../creation.ts'
+import { REPEAT_LATER_HINT, transactionCreation } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
-import { address, TRANSACTION_EXAMPLE, tokenId, transactionResponseTo, transferBlockchain } from '../fields.ts'
-import { nftGdnId } from '../nft-record.ts'
-import { namedReceiver } from '../receiver-name.ts'
-import { referenceId } from '../reference-id.ts'
+import {
+  addressSchema,
+  makeTransactionResponseSchema,
+  TRANSACTION_EXAMPLE,
+  tokenIdSchema,
+  transferBlockchainSchema,
+} from '../fields.ts'
+import { nftGdnIdSchema } from '../nft-record.ts'
+import { receiverNameFields } from '../receiver-name.ts'
+import { referenceIdSchema } from '../reference-id.ts'
 
 /**
  * Renames `tokenid` to `token_id`. The parameter table contains `token_id`, but the request sample contains `tokenid`.
  */
-function spellTokenId(body: unknown): unknown {
+function renameTokenId(body: unknown): unknown {
   if (body === null || typeof body !== 'object' || !('tokenid' in body) || 'token_id' in body) return body
   const { tokenid, ...rest } = body
   return { ...rest, token_id: tokenid }
 }
 
-const parties = {
-  contract_address: address,
-  token_id: tokenId,
-  nft_gdn_id: nftGdnId,
-  sender_wallet_address: address,
-  receiver_wallet_address: address,
-  ...namedReceiver,
+const transferFields = {
+  contract_address: addressSchema,
+  token_id: tokenIdSchema,
+  nft_gdn_id: nftGdnIdSchema,
+  sender_wallet_address: addressSchema,
+  receiver_wallet_address: addressSchema,
+  ...receiverNameFields,
   replaces_transfers: z.int().min(0, { error: 'must be 0 or more' }).optional(),
-  reference_id: referenceId.optional(),
+  reference_id: referenceIdSchema.optional(),
 }
 const checkParties = checkAddresses('contract_address', 'sender_wallet_address', 'receiver_wallet_address')
 
@@ -32,9 +38,9 @@ const checkParties = checkAddresses('contract_address', 'sender_wallet_address',
  * The request of v1.2, which identifies the collection only by its address. The optional blockchain distinguishes
  * collections that have the same address.
  */
-export const transferRequest12 = z.preprocess(
-  spellTokenId,
-  z.strictObject({ ...parties, blockchain: transferBlockchain.optional() }).check(checkParties),
+export const transferRequestV12Schema = z.preprocess(
+  renameTokenId,
+  z.strictObject({ ...transferFields, blockchain: transferBlockchainSchema.optional() }).check(checkParties),
 )
 
 const example = {
@@ -44,7 +50,7 @@ const example = {
   sender_wallet_address: '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
   receiver_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
 }
-const responseTo = (more: { blockchain?: string }) => ({
+const makeResponseExample = (more: { blockchain?: string }) => ({
   requests: {
     contract_address: example.contract_address,
     receiver_wallet_address: example.receiver_wallet_address,
@@ -59,20 +65,20 @@ export const transfernft = defineCreatingEndpoint({
   summary: 'Transfer an NFT to a new owner',
   permissions: ['nft:transfer'],
   creates: {
-    ...startingTransaction,
+    ...transactionCreation,
     effect: { in: 'owner' },
-    hints: { request: 'Run `gdn nft show <nft_gdn_id>` to check the current owner.', command: REPEAT_LATER },
+    hints: { request: 'Run `gdn nft show <nft_gdn_id>` to check the current owner.', command: REPEAT_LATER_HINT },
   },
   request: z.preprocess(
-    spellTokenId,
-    z.strictObject({ ...parties, blockchain: transferBlockchain }).check(checkParties),
+    renameTokenId,
+    z.strictObject({ ...transferFields, blockchain: transferBlockchainSchema }).check(checkParties),
   ),
-  response: transactionResponseTo({
+  response: makeTransactionResponseSchema({
     contract_address: z.string(),
     receiver_wallet_address: z.string(),
     blockchain: z.string().optional(),
     sender_wallet_address: z.string(),
   }),
-  example: { request: { ...example, blockchain: 'polygon' }, response: responseTo({ blockchain: 'polygon' }) },
-  v12: { request: transferRequest12, example: { request: example, response: responseTo({}) } },
+  example: { request: { ...example, blockchain: 'polygon' }, response: makeResponseExample({ blockchain: 'polygon' }) },
+  v12: { request: transferRequestV12Schema, example: { request: example, response: makeResponseExample({}) } },
 })

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
-import { REPEAT_LATER, startingTransaction } from '../creation.ts'
+import { REPEAT_LATER_HINT, transactionCreation } from '../creation.ts'
 import { defineCreatingEndpoint, exampleOf } from '../endpoint.ts'
-import { address, TRANSACTION_EXAMPLE, transactionResponseTo } from '../fields.ts'
-import { nftMetadataList } from '../metadata.ts'
-import { nftGdnId } from '../nft-record.ts'
-import { referenceId } from '../reference-id.ts'
+import { addressSchema, makeTransactionResponseSchema, TRANSACTION_EXAMPLE } from '../fields.ts'
+import { nftMetadataListSchema } from '../metadata.ts'
+import { nftGdnIdSchema } from '../nft-record.ts'
+import { referenceIdSchema } from '../reference-id.ts'
 
 const EXAMPLE = {
   nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
@@ -20,23 +20,27 @@ export const updatednft = defineCreatingEndpoint({
   v12: { origin: 'reference' },
   permissions: ['nft:update'],
   creates: {
-    ...startingTransaction,
+    ...transactionCreation,
     effect: { in: 'none', reason: "the API can't list updates" },
     hints: {
       request:
         'Run `gdn nft show <nft_gdn_id>` to check the current metadata. If the request has replaces_revision, repeating it has no further effect.',
-      command: REPEAT_LATER,
+      command: REPEAT_LATER_HINT,
     },
   },
   request: z
     .strictObject({
-      nft_gdn_id: nftGdnId,
-      contract_address: address,
-      metadata: nftMetadataList.check(z.maxLength(1, { error: 'must have one metadata object' })),
+      nft_gdn_id: nftGdnIdSchema,
+      contract_address: addressSchema,
+      metadata: nftMetadataListSchema.check(z.maxLength(1, { error: 'must have one metadata object' })),
       replaces_revision: z.int().min(0, { error: 'must be 0 or a revision number' }).optional(),
-      reference_id: referenceId.optional(),
+      reference_id: referenceIdSchema.optional(),
     })
     .check(checkAnyAddresses('contract_address')),
-  response: transactionResponseTo({ nft_gdn_id: z.string(), contract_address: z.string(), metadata: z.unknown() }),
+  response: makeTransactionResponseSchema({
+    nft_gdn_id: z.string(),
+    contract_address: z.string(),
+    metadata: z.unknown(),
+  }),
   example: exampleOf(EXAMPLE, { response: TRANSACTION_EXAMPLE }),
 })

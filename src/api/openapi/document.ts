@@ -1,14 +1,14 @@
 import { KNOWN_NAMES } from '../blockchains.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { loadEndpoints } from '../endpoints.ts'
-import { errorFormA, errorFormB } from '../errors.ts'
+import { errorFormASchema, errorFormBSchema } from '../errors.ts'
 import { type ApiVersion, DEFAULT_API_VERSION, inVersion } from '../versions.ts'
 import { EXTRA_ROUTES, pathParameters } from './extra-routes.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
-import { operationOf } from './operation.ts'
+import { buildOperation } from './operation.ts'
 import { RESPONSE_HEADERS } from './responses.ts'
 
-const ABOUT = `Create NFT collections, create and transfer NFTs, and look up collections and NFTs.
+const API_DESCRIPTION = `Create NFT collections, create and transfer NFTs, and look up collections and NFTs.
 
 The API accepts requests to create or transfer NFTs immediately, and processes them asynchronously. To look up the status of a request, use the IDs in its response. Every API request must contain an API key in the header \`x-api-key\`.`
 
@@ -99,7 +99,7 @@ export async function buildOpenApi(
   const paths: Record<string, Json> = {}
   for (const endpoint of Object.values<Endpoint>(await loadEndpoints())) {
     if (!registered.has(`POST ${endpoint.path}`)) continue
-    const post = operationOf(inVersion(endpoint, apiVersion))
+    const post = buildOperation(inVersion(endpoint, apiVersion))
     nameBlockchains(post.requestBody, names)
     paths[endpoint.path] = { post }
   }
@@ -122,7 +122,7 @@ export async function buildOpenApi(
       title: 'gdn',
       version,
       summary: 'NFT collections and NFTs over HTTP',
-      description: `${ABOUT}\n\n${versionNote(apiVersion)}`,
+      description: `${API_DESCRIPTION}\n\n${versionNote(apiVersion)}`,
       'x-api-version': apiVersion,
     },
     servers: [{ url: '/' }],
@@ -130,7 +130,7 @@ export async function buildOpenApi(
     paths,
     components: {
       ...COMPONENTS,
-      schemas: { ErrorA: jsonSchema(errorFormA, 'output'), ErrorB: jsonSchema(errorFormB, 'output') },
+      schemas: { ErrorA: jsonSchema(errorFormASchema, 'output'), ErrorB: jsonSchema(errorFormBSchema, 'output') },
     },
   }
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { generatedWallet, WALLET_CREATE_PATH } from '../endpoints/getpresignedurl.ts'
+import { generatedWalletSchema, WALLET_CREATE_PATH } from '../endpoints/getpresignedurl.ts'
 import { API_VERSIONS } from '../versions.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
 import { errorResponses } from './responses.ts'
@@ -14,33 +14,33 @@ export interface ExtraRoute {
   operation: Json
 }
 
-const json = (schema: Json, example: unknown): Json => ({ 'application/json': { schema, example } })
+const jsonContent = (schema: Json, example: unknown): Json => ({ 'application/json': { schema, example } })
 const response = (description: string, content?: Json): Json =>
   content === undefined ? { description } : { description, content }
-const inPath = (name: string, description: string, schema: Json): Json => ({
+const pathParameter = (name: string, description: string, schema: Json): Json => ({
   name,
   in: 'path',
   required: true,
   description,
   schema,
 })
-const inQuery = (name: string, schema: Json): Json => ({ name, in: 'query', required: true, schema })
+const queryParameter = (name: string, schema: Json): Json => ({ name, in: 'query', required: true, schema })
 
-const readiness = z.object({ ready: z.boolean(), problems: z.array(z.string()), warnings: z.array(z.string()) })
-const health = z.object({
+const readinessSchema = z.object({ ready: z.boolean(), problems: z.array(z.string()), warnings: z.array(z.string()) })
+const healthSchema = z.object({
   status: z.literal('ok'),
   version: z.string(),
   backend_id: z.uuid().describe("ID of the backend's database. The ID stays the same when the address changes."),
   incarnation: z.uuid().describe('A UUID that changes if the backend detects that its database was restored.'),
 })
 
-const CID = 'bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4'
-const text = { type: 'string' }
-const bytes = { '*/*': { schema: { contentMediaType: 'application/octet-stream' } } }
+const EXAMPLE_CID = 'bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4'
+const textSchema = { type: 'string' }
+const bytesContent = { '*/*': { schema: { contentMediaType: 'application/octet-stream' } } }
 
-const rpcCall = {
+const rpcCallSchema = {
   type: 'object',
-  properties: { jsonrpc: { const: '2.0' }, id: { type: ['string', 'number', 'null'] }, method: text, params: {} },
+  properties: { jsonrpc: { const: '2.0' }, id: { type: ['string', 'number', 'null'] }, method: textSchema, params: {} },
   required: ['jsonrpc', 'method'],
 }
 
@@ -57,14 +57,16 @@ export const EXTRA_ROUTES: readonly ExtraRoute[] = [
       description:
         'Send a POST request without a body to the URL from getpresignedurl, with unchanged parameters. Every POST generates a new wallet, whose private key is only in this response.',
       parameters: [
-        inQuery('expiry', { type: 'integer' }),
-        inQuery('issued_at', { type: 'integer' }),
-        inQuery('action', { const: 'generate_wallet' }),
-        inQuery('issuer', text),
-        inQuery('signature', text),
+        queryParameter('expiry', { type: 'integer' }),
+        queryParameter('issued_at', { type: 'integer' }),
+        queryParameter('action', { const: 'generate_wallet' }),
+        queryParameter('issuer', textSchema),
+        queryParameter('signature', textSchema),
       ],
       responses: {
-        200: response('The new wallet.', { 'application/json': { schema: jsonSchema(generatedWallet, 'output') } }),
+        200: response('The new wallet.', {
+          'application/json': { schema: jsonSchema(generatedWalletSchema, 'output') },
+        }),
         ...errorResponses([400, 403, 410, 421, 500], 'B'),
       },
     },
@@ -77,11 +79,11 @@ export const EXTRA_ROUTES: readonly ExtraRoute[] = [
       operationId: 'rpc',
       tags: ['Chains and files'],
       summary: 'Read an embedded chain and send signed transactions',
-      parameters: [{ ...inPath('blockchain', 'An EVM blockchain.', text), example: 'polygon' }],
+      parameters: [{ ...pathParameter('blockchain', 'An EVM blockchain.', textSchema), example: 'polygon' }],
       requestBody: {
         required: true,
-        content: json(
-          { anyOf: [rpcCall, { type: 'array', items: rpcCall }] },
+        content: jsonContent(
+          { anyOf: [rpcCallSchema, { type: 'array', items: rpcCallSchema }] },
           {
             jsonrpc: '2.0',
             id: 1,
@@ -93,7 +95,7 @@ export const EXTRA_ROUTES: readonly ExtraRoute[] = [
       responses: {
         200: response(
           'The JSON-RPC response, or a list of responses in the order of the requests.',
-          json({}, { jsonrpc: '2.0', id: 1, result: '0x1a' }),
+          jsonContent({}, { jsonrpc: '2.0', id: 1, result: '0x1a' }),
         ),
         ...errorResponses([400, 404, 413, 415, 421, 500], 'A'),
       },
@@ -107,8 +109,8 @@ export const EXTRA_ROUTES: readonly ExtraRoute[] = [
       tags: ['Chains and files'],
       summary: 'Get stored content by CID, or a block with ?format=raw',
       responses: {
-        200: response('The content.', bytes),
-        206: response('The requested range of bytes.', bytes),
+        200: response('The content.', bytesContent),
+        206: response('The requested range of bytes.', bytesContent),
         304: response('Unchanged: content under a CID never changes.'),
         ...errorResponses([404, 421, 500], 'A'),
       },
@@ -125,7 +127,7 @@ export const EXTRA_ROUTES: readonly ExtraRoute[] = [
       responses: {
         200: response(
           'The process is alive.',
-          json(jsonSchema(health, 'output'), {
+          jsonContent(jsonSchema(healthSchema, 'output'), {
             status: 'ok',
             version: '0.1.0',
             backend_id: 'b8f5a9de-3a51-4c43-9f0e-6f7a2c1d0e5b',
@@ -147,11 +149,11 @@ export const EXTRA_ROUTES: readonly ExtraRoute[] = [
       responses: {
         200: response(
           'The server is ready.',
-          json(jsonSchema(readiness, 'output'), { ready: true, problems: [], warnings: [] }),
+          jsonContent(jsonSchema(readinessSchema, 'output'), { ready: true, problems: [], warnings: [] }),
         ),
         503: response(
           'The server is not ready, for these reasons.',
-          json(jsonSchema(readiness, 'output'), {
+          jsonContent(jsonSchema(readinessSchema, 'output'), {
             ready: false,
             problems: ["the database can't be read"],
             warnings: [],
@@ -170,7 +172,7 @@ export const EXTRA_ROUTES: readonly ExtraRoute[] = [
       tags: ['Operation'],
       summary: 'Get metrics in the Prometheus text format',
       responses: {
-        200: response('The metrics.', { 'text/plain': { schema: text } }),
+        200: response('The metrics.', { 'text/plain': { schema: textSchema } }),
         ...errorResponses([421, 500], 'A'),
       },
     },
@@ -202,8 +204,11 @@ export const EXTRA_ROUTES: readonly ExtraRoute[] = [
 /** Returns the parameters for the placeholders of a path, unless its operation defines them. */
 export function pathParameters(path: string): Json[] {
   if (!path.startsWith('/ipfs/')) return []
-  const parameters = [{ ...inPath('cid', 'A CID, version 0 or 1.', text), example: CID }]
+  const parameters = [{ ...pathParameter('cid', 'A CID, version 0 or 1.', textSchema), example: EXAMPLE_CID }]
   return path.endsWith('{path}')
-    ? [...parameters, { ...inPath('path', 'Path of a file below the directory.', text), example: '0.json' }]
+    ? [
+        ...parameters,
+        { ...pathParameter('path', 'Path of a file below the directory.', textSchema), example: '0.json' },
+      ]
     : parameters
 }

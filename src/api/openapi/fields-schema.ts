@@ -1,20 +1,20 @@
 import type * as z from 'zod'
-import { KNOWN_EVM_NAMES, KNOWN_NAMES, OWN_NAME, SOLANA_BLOCKCHAINS } from '../blockchains.ts'
-import { address, apiVersion, blockchain, transferBlockchain } from '../fields.ts'
+import { CUSTOM_NAME_PATTERN, KNOWN_EVM_NAMES, KNOWN_NAMES, SOLANA_BLOCKCHAINS } from '../blockchains.ts'
+import { addressSchema, apiVersionSchema, blockchainSchema, transferBlockchainSchema } from '../fields.ts'
 import { FILE_URL_FORMS } from '../file-url.ts'
 import {
-  attributeObject,
-  attributeValue,
-  fileField,
-  fileUrl,
+  attributeObjectSchema,
+  attributeValueSchema,
+  fileFieldSchema,
+  fileUrlSchema,
   MAX_KEY_LENGTH,
-  metadataObject,
-  RESERVED_EXTRA,
-  RESERVED_FILE,
-  UNSAFE,
+  metadataObjectSchema,
+  RESERVED_EXTRA_KEYS,
+  RESERVED_FILE_KEYS,
+  UNSAFE_KEYS,
 } from '../metadata.ts'
 import { API_VERSIONS } from '../versions.ts'
-import { type Json, when } from './json-schema.ts'
+import { conditionalSchema, type Json } from './json-schema.ts'
 
 export const EVM_ADDRESS = '0x[0-9a-fA-F]{40}'
 const SOLANA_ADDRESS = '[1-9A-HJ-NP-Za-km-z]{32,44}'
@@ -27,13 +27,16 @@ export const textPattern = (forms: readonly string[]): Json => ({ pattern: `^(?:
 
 /** Returns the rule that a text must be one of these blockchain names, or a name that an operator may configure. */
 export const blockchainPattern = (names: readonly string[]): Json => ({
-  anyOf: [{ enum: names }, { pattern: OWN_NAME.source }],
+  anyOf: [{ enum: names }, { pattern: CUSTOM_NAME_PATTERN.source }],
 })
 
 /** Keys that file fields and extra keys must not have. */
-export const REFUSED_KEYS = { file: [...RESERVED_FILE, ...UNSAFE], extra: [...RESERVED_EXTRA, ...UNSAFE] }
+export const REFUSED_KEYS = {
+  file: [...RESERVED_FILE_KEYS, ...UNSAFE_KEYS],
+  extra: [...RESERVED_EXTRA_KEYS, ...UNSAFE_KEYS],
+}
 
-const keysBut = (refused: readonly string[]): Json => ({
+const keysExcept = (refused: readonly string[]): Json => ({
   pattern: '^\\S(?:[\\s\\S]*\\S)?$',
   not: { enum: refused },
 })
@@ -45,9 +48,9 @@ export const DATE_FORM = '-?(?:0|[1-9]\\d{0,10})|\\d{4}-\\d{2}-\\d{2}(?:T\\d{2}:
 /**
  * Rules for numbers in attributes. Only attributes with a `display_type` contain numbers, and a date has no maximum.
  */
-const TRAIT_RULES: Json = when(
+const TRAIT_RULES: Json = conditionalSchema(
   { required: ['display_type'] },
-  when(
+  conditionalSchema(
     { properties: { display_type: { const: 'date' } } },
     { properties: { value: textPattern([DATE_FORM]), max_value: { not: {} } } },
     { properties: { value: textPattern([NUMBER_FORM]), max_value: textPattern([NUMBER_FORM]) } },
@@ -57,17 +60,18 @@ const TRAIT_RULES: Json = when(
 
 /** Returns rules for a schema that the API contract checks with a function, as far as JSON Schema can express them. */
 export function fieldRules(schema: z.core.$ZodType): Json | undefined {
-  if (schema === address) return textPattern(ADDRESS_FORMS)
-  if (schema === blockchain) return blockchainPattern(KNOWN_NAMES)
-  if (schema === transferBlockchain) return blockchainPattern(KNOWN_EVM_NAMES)
+  if (schema === addressSchema) return textPattern(ADDRESS_FORMS)
+  if (schema === blockchainSchema) return blockchainPattern(KNOWN_NAMES)
+  if (schema === transferBlockchainSchema) return blockchainPattern(KNOWN_EVM_NAMES)
   // YAML parses a version without quotes as a number.
-  if (schema === apiVersion) return { type: ['string', 'number'], enum: [...API_VERSIONS, ...API_VERSIONS.map(Number)] }
-  if (schema === fileUrl) return textPattern(FILE_URL_FORMS)
-  if (schema === fileField) return { allOf: [{ properties: { key: keysBut(REFUSED_KEYS.file) } }] }
-  if (schema === attributeValue) return { type: ['string', 'number'] }
-  if (schema === attributeObject) return TRAIT_RULES
-  if (schema !== metadataObject) return undefined
-  return { propertyNames: { maxLength: MAX_KEY_LENGTH, ...keysBut(REFUSED_KEYS.extra) } }
+  if (schema === apiVersionSchema)
+    return { type: ['string', 'number'], enum: [...API_VERSIONS, ...API_VERSIONS.map(Number)] }
+  if (schema === fileUrlSchema) return textPattern(FILE_URL_FORMS)
+  if (schema === fileFieldSchema) return { allOf: [{ properties: { key: keysExcept(REFUSED_KEYS.file) } }] }
+  if (schema === attributeValueSchema) return { type: ['string', 'number'] }
+  if (schema === attributeObjectSchema) return TRAIT_RULES
+  if (schema !== metadataObjectSchema) return undefined
+  return { propertyNames: { maxLength: MAX_KEY_LENGTH, ...keysExcept(REFUSED_KEYS.extra) } }
 }
 
 /**
@@ -81,9 +85,9 @@ export function addressesOfBlockchain(
   rule: (form: string) => Json = (form) => textPattern([form]),
 ): Json[] {
   const on = (name: Json, form: string) =>
-    when(
+    conditionalSchema(
       { properties: { blockchain: { type: 'string', ...name } }, required: ['blockchain'] },
       { properties: Object.fromEntries(fields.map((field) => [field, rule(form)])) },
     )
-  return [on({ enum: SOLANA_BLOCKCHAINS }, SOLANA_ADDRESS), on({ pattern: OWN_NAME.source }, EVM_ADDRESS)]
+  return [on({ enum: SOLANA_BLOCKCHAINS }, SOLANA_ADDRESS), on({ pattern: CUSTOM_NAME_PATTERN.source }, EVM_ADDRESS)]
 }

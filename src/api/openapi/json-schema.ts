@@ -28,7 +28,7 @@ export function describeFields(schema: unknown, notes: Readonly<Record<string, s
  * way. However, type generators apply `additionalProperties` to the named fields too, so that no request would match
  * the generated type.
  */
-function separateFurtherFields(schema: Json): void {
+function separateAdditionalFields(schema: Json): void {
   const { properties, additionalProperties: further } = schema
   if (!isObject(properties) || !isObject(further) || Object.keys(further).length === 0) return
   schema.patternProperties = { [`^(?!(${Object.keys(properties).join('|')})$)`]: further }
@@ -36,7 +36,7 @@ function separateFurtherFields(schema: Json): void {
 }
 
 /** Returns a schema that applies `yes` or `no`, depending on whether the condition matches. */
-export const when = (condition: Json, yes: Json, no?: Json): Json =>
+export const conditionalSchema = (condition: Json, yes: Json, no?: Json): Json =>
   Object.fromEntries([['if', condition], ['then', yes], ...(no === undefined ? [] : [['else', no]])])
 
 /** Returns an addition to the JSON Schema that zod generates for a schema. Returns undefined for most schemas. */
@@ -66,7 +66,7 @@ export function plainJsonSchema(schema: z.core.$ZodType, io: 'input' | 'output',
     target: 'draft-2020-12',
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema: json }) {
-      if (json.type === 'object') separateFurtherFields(json as Json)
+      if (json.type === 'object') separateAdditionalFields(json as Json)
       if (io === 'input' && json.type === 'array' && isPreprocessed(zodSchema)) {
         const list = { ...json }
         for (const key of Object.keys(json)) delete (json as Json)[key]

@@ -4,7 +4,7 @@ import { ENDPOINT_NOTES } from './field-notes.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
 import { errorResponses, headerRefs, USUAL_HEADERS } from './responses.ts'
 
-function describe({ permissions, needs, ratePerSecond, creates, origin }: Endpoint): string {
+function describeEndpoint({ permissions, needs, ratePerSecond, creates, origin }: Endpoint): string {
   const names = permissions.map((name) => `\`${name}\``)
   const required =
     needs === 'any'
@@ -59,29 +59,29 @@ function requestBody(endpoint: Endpoint): Json {
 }
 
 /** Endpoints that support `Prefer: wait`, so that a server may delay their responses. */
-const HOLDING_ENDPOINTS = ['getnfts', 'gettransactions', 'getcollections']
+const WAITING_ENDPOINTS = ['getnfts', 'gettransactions', 'getcollections']
 
 /** Endpoints that create nothing, but can respond that reference IDs conflict with existing ones. */
 const CONFLICTING_ENDPOINTS = ['relabelreferences', 'aliasreferences']
 
-function statusesOf({ name, validationStatus, creates, ratePerSecond }: Endpoint): number[] {
+function errorStatuses({ name, validationStatus, creates, ratePerSecond }: Endpoint): number[] {
   const usual = [400, 401, 403, 413, 415, 421, 500, 503, validationStatus]
   const conflicts = creates === null ? (CONFLICTING_ENDPOINTS.includes(name) ? [409] : []) : [409, 412, 422]
   return [...usual, ...conflicts, ...(ratePerSecond === null ? [] : [429])]
 }
 
-export function operationOf(endpoint: Endpoint): Json {
+export function buildOperation(endpoint: Endpoint): Json {
   const { name, summary, permissions, needs, ratePerSecond, errorForm, creates, response, example } = endpoint
   const headers = Object.keys(USUAL_HEADERS)
   if (creates !== null) headers.push('Idempotency-Replayed')
   if (ratePerSecond !== null) headers.push('RateLimit')
   const parameters = ['RequestId', ...(creates === null ? [] : ['IdempotencyKey', 'OnlyWithoutValue'])]
-  if (HOLDING_ENDPOINTS.includes(name)) parameters.push('PreferWait')
+  if (WAITING_ENDPOINTS.includes(name)) parameters.push('PreferWait')
   return {
     operationId: name,
     tags: [endpoint.tag],
     summary,
-    description: describe(endpoint),
+    description: describeEndpoint(endpoint),
     security:
       needs === 'any' ? permissions.map((permission) => ({ apiKey: [permission] })) : [{ apiKey: [...permissions] }],
     'x-permissions': permissions,
@@ -101,7 +101,7 @@ export function operationOf(endpoint: Endpoint): Json {
           },
         },
       },
-      ...errorResponses(statusesOf(endpoint), errorForm),
+      ...errorResponses(errorStatuses(endpoint), errorForm),
     },
   }
 }

@@ -1,4 +1,4 @@
-import { type ErrorForm, errorCodeOf, TITLES } from '../errors.ts'
+import { ERROR_TITLES, type ErrorForm, toErrorCode } from '../errors.ts'
 import { CHAIN_ERRORS, IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS, VALUE_ERRORS } from '../headers.ts'
 import type { Json } from './json-schema.ts'
 
@@ -94,17 +94,21 @@ export const headerRefs = (...names: string[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
 /** Title, meaning and example, by error status. */
-const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, example: string]>> = {
+const ERROR_DESCRIPTIONS: Readonly<Record<number, readonly [title: string, meaning: string, example: string]>> = {
   400: [
-    TITLES.badRequest,
+    ERROR_TITLES.badRequest,
     'The request does not match its schema (title: Request Validation Error), or violates a rule of the service. Nothing was accepted.',
     'contract_address and blockchain are inconsistent: that collection is on polygon',
   ],
-  401: [TITLES.unauthorized, 'The API key is missing, unknown, revoked or expired.', 'the header x-api-key is missing'],
-  403: [TITLES.forbidden, 'The API key lacks a permission.', 'the API key lacks the permission nft:create'],
-  404: [TITLES.notFound, 'The path does not exist.', 'this path does not exist'],
+  401: [
+    ERROR_TITLES.unauthorized,
+    'The API key is missing, unknown, revoked or expired.',
+    'the header x-api-key is missing',
+  ],
+  403: [ERROR_TITLES.forbidden, 'The API key lacks a permission.', 'the API key lacks the permission nft:create'],
+  404: [ERROR_TITLES.notFound, 'The path does not exist.', 'this path does not exist'],
   409: [
-    TITLES.conflict,
+    ERROR_TITLES.conflict,
     'Nothing was accepted, for one of these reasons. A reference ID belongs to an operation with a different digest: Error-Code is reference_id_conflict, and error.conflicts has both digests for each ID. A reference ID already has a different label: Error-Code is reference_label_conflict, and error.conflicts has both labels for each ID. An alias belongs to another NFT, or its NFT has another alias: Error-Code is reference_id_conflict. The request may cost more than the remaining limit of its run: Error-Code is run_max_cost. A request with the same Idempotency-Key is still in progress.',
     'reference_id "row-1" belongs to another operation; nothing was accepted',
   ],
@@ -114,38 +118,38 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
     'the signed URL was used before: get a new one',
   ],
   412: [
-    TITLES.precondition,
+    ERROR_TITLES.precondition,
     'The request has Gdn-Only-Without-Value, and the coins of its blockchain have value. Nothing was accepted, and Error-Code is blockchain_has_value.',
     'the coins of polygon have value on this server, and the request permits only coins without value; nothing was accepted',
   ],
-  413: [TITLES.tooLarge, 'The body is too large.', 'the body is larger than this server accepts'],
+  413: [ERROR_TITLES.tooLarge, 'The body is too large.', 'the body is larger than this server accepts'],
   415: [
-    TITLES.unsupportedMediaType,
+    ERROR_TITLES.unsupportedMediaType,
     'The content type of the body is not supported.',
     'the body must have the content-type application/json',
   ],
   421: [
-    TITLES.misdirected,
+    ERROR_TITLES.misdirected,
     'The server does not accept requests for this Host header.',
     'this server accepts only requests to localhost: see --allowed-host',
   ],
   422: [
-    TITLES.validation,
+    ERROR_TITLES.validation,
     'The request does not match its schema, repeats a reference ID, or has an Idempotency-Key that was used with another body.',
     'nft_gdn_ids must have at least one ID',
   ],
   429: [
-    TITLES.tooManyRequests,
+    ERROR_TITLES.tooManyRequests,
     'The key exceeded the rate limit of this endpoint. Nothing was accepted.',
     'the limit is 2 requests per second for each key: wait 1 s',
   ],
   500: [
-    TITLES.internal,
+    ERROR_TITLES.internal,
     "An unexpected server error. The message contains the ID of the request in the server's log.",
     'an unexpected error occurred on the server: its log has details of the request 0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
   ],
   503: [
-    TITLES.unavailable,
+    ERROR_TITLES.unavailable,
     'The server is temporarily unavailable. Nothing was accepted. Try again later.',
     "the server's disk is full, so nothing was accepted: try again later",
   ],
@@ -160,8 +164,8 @@ const ERROR_HEADERS: Readonly<Record<number, readonly string[]>> = {
 }
 
 function errorResponse(status: number, form: ErrorForm): Json {
-  const [title, description, message] = ERRORS[status] ?? ['', '', '']
-  const example = form === 'A' ? { error: { title, message } } : { errorCode: errorCodeOf(title), message, detail: [] }
+  const [title, description, message] = ERROR_DESCRIPTIONS[status] ?? ['', '', '']
+  const example = form === 'A' ? { error: { title, message } } : { errorCode: toErrorCode(title), message, detail: [] }
   return {
     description,
     headers: headerRefs('x-request-id', ...(ERROR_HEADERS[status] ?? [])),

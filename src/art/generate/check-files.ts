@@ -6,8 +6,8 @@ import { nearest } from '../../core/nearest.ts'
 import { quoted } from '../../core/quoted.ts'
 import { sha256Hex } from '../../core/sha256-hex.ts'
 import { sniffContentType } from '../../files/content-type.ts'
-import { imageSize } from '../../files/image-size.ts'
-import { damageOf } from '../../files/inspect/inspect-file.ts'
+import { readImageSize } from '../../files/image-size.ts'
+import { findDamage } from '../../files/inspect/inspect-file.ts'
 import { issuesError } from '../../manifest/manifest-error.ts'
 import { loadSharp, type Sharp } from '../render/load-sharp.ts'
 import {
@@ -15,8 +15,8 @@ import {
   type ImageFile,
   imageError,
   readImageFile,
+  readSize,
   type Size,
-  sizeOf,
   wrongSizeError,
 } from '../render/read-image.ts'
 import { EXTENSIONS } from '../render/renderer.ts'
@@ -46,13 +46,13 @@ interface CheckedImage {
 }
 
 /** Maximum number of other images with the same wrong size that an error lists. */
-const MAX_LISTED = 4
+const MAX_LISTED_IMAGES = 4
 
 /** Returns the end of an error about an image of the wrong size: the other images that have this size. */
-function alsoText(images: readonly ImageFile[]): string {
+function sameSizeText(images: readonly ImageFile[]): string {
   if (images.length === 0) return ''
-  const shownFiles = images.slice(0, MAX_LISTED).map(({ file, place }) => `${quoted(file)} (line ${place.line})`)
-  const more = images.length > MAX_LISTED ? ` and ${images.length - MAX_LISTED} more` : ''
+  const shownFiles = images.slice(0, MAX_LISTED_IMAGES).map(({ file, place }) => `${quoted(file)} (line ${place.line})`)
+  const more = images.length > MAX_LISTED_IMAGES ? ` and ${images.length - MAX_LISTED_IMAGES} more` : ''
   return `, as ${images.length === 1 ? 'does' : 'do'} ${shownFiles.join(', ')}${more}`
 }
 
@@ -104,7 +104,8 @@ export async function checkFiles(art: Art, fit: Fit | null): Promise<CheckedFile
     }
     for (const [key, [first, ...sameSizeImages]] of bySize) {
       const [width = 0, height = 0] = key.split(' ').map(Number)
-      if (first !== undefined) problems.push(wrongSizeError(first, { width, height }, output, alsoText(sameSizeImages)))
+      if (first !== undefined)
+        problems.push(wrongSizeError(first, { width, height }, output, sameSizeText(sameSizeImages)))
     }
   }
   if (problems.length > 0) throw problemsError(problems)
@@ -132,7 +133,7 @@ async function checkFolder({ folder: path, namedFolder }: ArtLayer, named: Reado
 }
 
 /** Reads an image. If it is missing, the error suggests a similar file that `art.yaml` doesn't name. */
-async function readNamed(image: ImageFile, named: ReadonlySet<string>): Promise<Buffer> {
+async function readNamedImage(image: ImageFile, named: ReadonlySet<string>): Promise<Buffer> {
   return await readImageFile(image).catch(async (error: unknown) => {
     const isMissing = await stat(image.path).then(
       () => false,
@@ -157,9 +158,9 @@ async function missingText(path: string, shown: string, named: ReadonlySet<strin
 }
 
 async function checkTrait(sharp: Sharp, image: ImageFile, named: ReadonlySet<string>): Promise<CheckedImage> {
-  const bytes = await readNamed(image, named)
-  const size = await sizeOf(sharp, image, bytes)
-  await refuseDamage(image)
+  const bytes = await readNamedImage(image, named)
+  const size = await readSize(sharp, image, bytes)
+  await checkDamage(image)
   return { image, size, sha256: sha256Hex(bytes) }
 }
 
@@ -170,20 +171,20 @@ async function checkOneOfOne(
   named: ReadonlySet<string>,
 ): Promise<CheckedImage & { extension: string; canScale: boolean }> {
   const image: ImageFile = { ...oneOfOne, file: oneOfOne.image }
-  const bytes = await readNamed(image, named)
+  const bytes = await readNamedImage(image, named)
   const type = sniffContentType(bytes, '')
   if (!type.startsWith('image/')) throw imageError(image, 'is not an image')
-  await refuseDamage(image)
-  const still = await sizeOf(sharp, image, bytes).catch(() => null)
-  const size = still ?? (type === 'image/svg+xml' ? null : imageSize(bytes, type))
+  await checkDamage(image)
+  const still = await readSize(sharp, image, bytes).catch(() => null)
+  const size = still ?? (type === 'image/svg+xml' ? null : readImageSize(bytes, type))
   const namedExtension = extname(oneOfOne.image).slice(1).toLowerCase()
   const extension = /^[a-z0-9]{1,5}$/.test(namedExtension) ? namedExtension : (type.split('/')[1] as string)
   return { image, size, sha256: sha256Hex(bytes), extension, canScale: still !== null }
 }
 
 /** @throws GdnError `invalid_input` if the file is truncated or damaged, which its header doesn't reveal */
-async function refuseDamage(image: ImageFile): Promise<void> {
-  const damage = await damageOf(image.path)
+async function checkDamage(image: ImageFile): Promise<void> {
+  const damage = await findDamage(image.path)
   if (damage !== null) throw imageError(image, `can't be decoded: ${damage}`)
 }
 

@@ -11,18 +11,18 @@ import type { GeneratedImage, ImageJob } from './image-job.ts'
 import { makeImages } from './make-images.ts'
 import { manifestRows } from './manifest-rows.ts'
 import {
-  changesOf,
   checkOutput,
   DraftFolder,
   EDITION_FILE,
   type EditionFile,
+  findChanges,
+  findUnfinishedFolders,
   IMAGE_FOLDER,
   MANIFEST_FILE,
   type OutputChanges,
   PAGE_FILE,
   readOutput,
-  type Unfinished,
-  unfinishedFolders,
+  type UnfinishedOutput,
 } from './output-folder.ts'
 import { withOutputLock } from './output-lock.ts'
 
@@ -40,7 +40,7 @@ export interface GenerateOptions {
    *
    * @param readImage returns the bytes of an NFT's image
    */
-  page(readImage: (item: EditionItem) => Promise<Buffer>): Promise<string>
+  renderPage(readImage: (item: EditionItem) => Promise<Buffer>): Promise<string>
   /** Called with the SHA-256 of each trait's image before any image is generated. */
   onChecked(hashes: readonly string[]): void
   /** Called before and after each image. `kept` is the number of images that were already complete. */
@@ -62,7 +62,7 @@ export interface GenerateResult {
   /** Files and folders in the earlier output folder that gdn didn't write, relative to the folder. */
   added: readonly string[]
   /** Unfinished folders of commands with different settings. */
-  unfinished: readonly Unfinished[]
+  unfinished: readonly UnfinishedOutput[]
 }
 
 /**
@@ -83,19 +83,25 @@ async function generateLocked(edition: Edition, options: GenerateOptions): Promi
   options.onChecked(hashes)
   const fileOf = ({ number, oneOfOne }: EditionItem) =>
     `${IMAGE_FOLDER}/${number}.${oneOfOne === null ? EXTENSIONS[art.output.format] : ones[oneOfOne]?.extension}`
-  const inputs = [VERSION, SHARP_VERSION, describe(edition, items), ...hashes, ...ones.map(({ sha256 }) => sha256)]
+  const inputs = [
+    VERSION,
+    SHARP_VERSION,
+    describeInputs(edition, items),
+    ...hashes,
+    ...ones.map(({ sha256 }) => sha256),
+  ]
   const digest = sha256Hex(JSON.stringify([...inputs, String(fit)]))
   const earlier = await readOutput(out)
-  const { edited, added, isIncomplete } = earlier === null ? UNCHANGED : await changesOf(out, earlier)
+  const { edited, added, isIncomplete } = earlier === null ? NO_CHANGES : await findChanges(out, earlier)
   const done = async (
     images: readonly GeneratedImage[],
     rest: Pick<GenerateResult, 'kept' | 'former'> & { copied?: number },
   ): Promise<GenerateResult> => ({
     ...{ images, edited, added, copied: 0, ...rest },
     changedImages: new Set(
-      images.flatMap((image) => (isOther(image, earlier?.images.get(image.number)) ? image.number : [])),
+      images.flatMap((image) => (isChangedImage(image, earlier?.images.get(image.number)) ? image.number : [])),
     ),
-    unfinished: await unfinishedFolders(out),
+    unfinished: await findUnfinishedFolders(out),
   })
   const isKept = !isIncomplete && edited.every((file) => file === MANIFEST_FILE || file === PAGE_FILE)
   if (earlier?.inputs === digest && isKept) {
@@ -104,11 +110,11 @@ async function generateLocked(edition: Edition, options: GenerateOptions): Promi
   const draft = await DraftFolder.open(out, digest)
   // An earlier command may have stopped just before it renamed the complete folder.
   const complete = await readOutput(draft.path)
-  if (complete?.inputs === digest && isUnchanged(await changesOf(draft.path, complete))) {
+  if (complete?.inputs === digest && isUnchanged(await findChanges(draft.path, complete))) {
     const images = [...complete.images.values()]
     return await done(images, { kept: images.length, former: await draft.publish() })
   }
-  const made = await draft.made()
+  const made = await draft.readMadeImages()
   const kept = made.size
   let [unchanged, copied] = [0, 0]
   const jobs = items
@@ -116,8 +122,13 @@ async function generateLocked(edition: Edition, options: GenerateOptions): Promi
     .map((item): ImageJob => {
       const { number, oneOfOne } = item
       const oneOfOneArt = oneOfOne === null || ones[oneOfOne]?.isScaled ? undefined : art.oneOfOnes[oneOfOne]
-      const copied = oneOfOneArt === undefined ? null : { ...oneOfOneArt, file: oneOfOneArt.image }
-      return { item, file: fileOf(item), earlier: earlierOf(earlier?.images.get(number), out), copied }
+      const imageToCopy = oneOfOneArt === undefined ? null : { ...oneOfOneArt, file: oneOfOneArt.image }
+      return {
+        item,
+        file: fileOf(item),
+        earlierImage: toEarlierImage(earlier?.images.get(number), out),
+        imageToCopy,
+      }
     })
   onProgress({ made: 0, kept, of: items.length })
   await makeImages({ art, fit, folder: draft.path }, jobs, {
@@ -135,26 +146,29 @@ async function generateLocked(edition: Edition, options: GenerateOptions): Promi
   const rows = manifestRows(art, items, fileOf).map((cells) => options.csvLine(cells))
   const files = {
     [MANIFEST_FILE]: await draft.write(MANIFEST_FILE, rows.join('')),
-    [PAGE_FILE]: await draft.write(PAGE_FILE, await options.page((item) => readFile(join(draft.path, fileOf(item))))),
+    [PAGE_FILE]: await draft.write(
+      PAGE_FILE,
+      await options.renderPage((item) => readFile(join(draft.path, fileOf(item)))),
+    ),
   }
   await draft.write(EDITION_FILE, editionText(edition, { inputs: digest, files, images }))
   signal.throwIfAborted()
   return await done(images, { kept: kept + unchanged, copied, former: await draft.publish() })
 }
 
-const UNCHANGED: OutputChanges = { edited: [], added: [], isIncomplete: false }
+const NO_CHANGES: OutputChanges = { edited: [], added: [], isIncomplete: false }
 const isUnchanged = ({ edited, isIncomplete }: OutputChanges): boolean => edited.length === 0 && !isIncomplete
 
-const isOther = (image: GeneratedImage, before: GeneratedImage | undefined): boolean =>
+const isChangedImage = (image: GeneratedImage, before: GeneratedImage | undefined): boolean =>
   before !== undefined && image.sha256 !== before.sha256 && (image.pixels === null || image.pixels !== before.pixels)
 
-function earlierOf(image: GeneratedImage | undefined, out: string): ImageJob['earlier'] {
+function toEarlierImage(image: GeneratedImage | undefined, out: string): ImageJob['earlierImage'] {
   if (image?.pixels === undefined || image.pixels === null) return null
   return { path: `${out}/${image.file}`, sha256: image.sha256, pixels: image.pixels }
 }
 
 /** Returns the data on which an edition's files depend, except the images of its layers. */
-function describe({ art, items, seed }: Edition, chosen: readonly EditionItem[]): string {
+function describeInputs({ art, items, seed }: Edition, chosen: readonly EditionItem[]): string {
   const { file: _file, ...content } = art
   const numbers = [chosen[0]?.number, chosen.length]
   return JSON.stringify({ content, seed, count: items.length, numbers }, (key, value) =>

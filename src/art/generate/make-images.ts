@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { GdnError } from '../../core/errors.ts'
 import { loadSharp } from '../render/load-sharp.ts'
-import { type ImageJob, type ImageSetup, imageMaker, type JobResult, type MakeImage } from './image-job.ts'
+import { createImageMaker, type ImageJob, type ImageSetup, type JobResult, type MakeImage } from './image-job.ts'
 import type { WorkerResponse } from './worker.ts'
 
 export interface MakeImagesOptions {
@@ -48,7 +48,7 @@ export async function makeImages(
   await loadSharp()
   const workers = count <= 1 ? [] : Array.from({ length: count }, () => new ImageWorker(setup))
   const makers: MakeImage[] =
-    count <= 1 ? [await imageMaker(setup)] : workers.map((worker) => (job) => worker.make(job))
+    count <= 1 ? [await createImageMaker(setup)] : workers.map((worker) => (job) => worker.make(job))
   try {
     const working = makers.flatMap((make) => Array.from({ length: JOBS_PER_THREAD }, () => work(make)))
     for (const result of await Promise.allSettled(working)) if (result.status === 'rejected') throw result.reason

@@ -3,12 +3,12 @@ import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
 import { syncFolder } from '../../core/durable-file.ts'
 import { GdnError, systemCode } from '../../core/errors.ts'
-import { namingFile } from '../../core/file-error.ts'
+import { withPathInErrors } from '../../core/file-error.ts'
 import { pathExists } from '../../core/path-exists.ts'
 import { quoted } from '../../core/quoted.ts'
 import { sha256Hex } from '../../core/sha256-hex.ts'
 import { shellWord } from '../../core/shell-word.ts'
-import { type GeneratedImage, readUnchanged, writeSynced } from './image-job.ts'
+import { type GeneratedImage, readIfUnchanged, writeSynced } from './image-job.ts'
 
 /** The file in an output folder that lists the images and their hashes. */
 export const EDITION_FILE = 'edition.json'
@@ -16,14 +16,14 @@ export const MANIFEST_FILE = 'manifest.csv'
 export const IMAGE_FOLDER = 'images'
 export const PAGE_FILE = 'art.html'
 
-const JOURNAL = 'journal.jsonl'
+const JOURNAL_FILE = 'journal.jsonl'
 
-const hash = z.string().regex(/^[0-9a-f]{64}$/)
-const madeImage = z.object({
+const hashSchema = z.string().regex(/^[0-9a-f]{64}$/)
+const madeImageSchema = z.object({
   number: z.int().positive(),
   file: z.string().regex(/^images\/[\w.-]+$/),
-  sha256: hash,
-  pixels: hash.nullable(),
+  sha256: hashSchema,
+  pixels: hashSchema.nullable(),
 })
 
 /** The content of `edition.json`. */
@@ -40,7 +40,7 @@ export interface EditionFile {
 }
 
 /** Number of digits of the digest in the name of a draft. */
-const DIGITS = 12
+const DRAFT_DIGITS = 12
 const draftName = (out: string, digits: string): string => `.${basename(out)}.${digits}.partial`
 
 /**
@@ -58,18 +58,18 @@ export class DraftFolder {
 
   /** @param inputs the digest of all data on which the files depend */
   static async open(out: string, inputs: string): Promise<DraftFolder> {
-    const path = join(dirname(out), draftName(out, inputs.slice(0, DIGITS)))
+    const path = join(dirname(out), draftName(out, inputs.slice(0, DRAFT_DIGITS)))
     await mkdir(join(path, IMAGE_FOLDER), { recursive: true })
     return new DraftFolder(out, path)
   }
 
   /** Returns the complete images that an earlier command generated, by NFT number. */
-  async made(): Promise<Map<number, GeneratedImage>> {
+  async readMadeImages(): Promise<Map<number, GeneratedImage>> {
     const images = new Map<number, GeneratedImage>()
-    for (const line of (await readText(join(this.path, JOURNAL))).split('\n')) {
-      const image = parse(madeImage, line)
+    for (const line of (await readText(join(this.path, JOURNAL_FILE))).split('\n')) {
+      const image = parseOrNull(madeImageSchema, line)
       if (image === null) continue
-      if ((await readUnchanged({ path: join(this.path, image.file), sha256: image.sha256 })) !== null) {
+      if ((await readIfUnchanged({ path: join(this.path, image.file), sha256: image.sha256 })) !== null) {
         images.set(image.number, image)
       }
     }
@@ -78,8 +78,8 @@ export class DraftFolder {
 
   /** Records a completed image. */
   async record(image: GeneratedImage): Promise<void> {
-    const path = join(this.path, JOURNAL)
-    await namingFile(path, () => appendFile(path, `${JSON.stringify(image)}\n`))
+    const path = join(this.path, JOURNAL_FILE)
+    await withPathInErrors(path, () => appendFile(path, `${JSON.stringify(image)}\n`))
   }
 
   /** Writes a file. @returns its SHA-256, as lower-case hex */
@@ -95,7 +95,7 @@ export class DraftFolder {
    */
   async publish(): Promise<string | null> {
     await syncFolder(join(this.path, IMAGE_FOLDER))
-    await rm(join(this.path, JOURNAL), { force: true })
+    await rm(join(this.path, JOURNAL_FILE), { force: true })
     await syncFolder(this.path)
     const former = await moveAside(this.#out)
     try {
@@ -131,7 +131,7 @@ async function moveAside(out: string): Promise<string | null> {
  * Maximum length of the folder's name in bytes. File systems allow 255 bytes, and the names of the draft, the lock and
  * the former folder are longer.
  */
-const MAX_NAME = 200
+const MAX_NAME_BYTES = 200
 const FORMER_SUFFIX = /\.before-\d+$/
 
 /**
@@ -142,8 +142,8 @@ const FORMER_SUFFIX = /\.before-\d+$/
 export async function checkOutput(out: string): Promise<void> {
   const outputError = (message: string, hint: string) =>
     new GdnError('usage', message, { place: { flag: '--out' }, hint })
-  if (Buffer.byteLength(basename(out)) > MAX_NAME) {
-    throw outputError(`the name of the folder has more than ${MAX_NAME} bytes`, 'Use a shorter name.')
+  if (Buffer.byteLength(basename(out)) > MAX_NAME_BYTES) {
+    throw outputError(`the name of the folder has more than ${MAX_NAME_BYTES} bytes`, 'Use a shorter name.')
   }
   if (!(await isFolder(dirname(out)))) {
     throw outputError(
@@ -178,10 +178,10 @@ const isFolder = async (path: string): Promise<boolean> =>
     () => false,
   )
 
-const editionFile = z.object({
-  inputs: hash,
-  images: z.array(madeImage),
-  files: z.partialRecord(z.enum([MANIFEST_FILE, PAGE_FILE]), hash),
+const editionFileSchema = z.object({
+  inputs: hashSchema,
+  images: z.array(madeImageSchema),
+  files: z.partialRecord(z.enum([MANIFEST_FILE, PAGE_FILE]), hashSchema),
 })
 
 /** An output folder that an earlier command generated. */
@@ -195,7 +195,7 @@ export interface EarlierOutput {
 
 /** Reads an output folder; null if there is none. */
 export async function readOutput(out: string): Promise<EarlierOutput | null> {
-  const edition = parse(editionFile, await readText(join(out, EDITION_FILE)))
+  const edition = parseOrNull(editionFileSchema, await readText(join(out, EDITION_FILE)))
   if (edition === null) return null
   const { inputs, images, files } = edition
   return {
@@ -216,32 +216,32 @@ export interface OutputChanges {
 }
 
 /** Compares the files of an output folder with their recorded hashes. */
-export async function changesOf(out: string, { files, images }: EarlierOutput): Promise<OutputChanges> {
+export async function findChanges(out: string, { files, images }: EarlierOutput): Promise<OutputChanges> {
   const edited: string[] = []
   let isIncomplete = false
   const recorded = [...files, ...[...images.values()].map(({ file, sha256 }) => [file, sha256] as const)]
   for (const [file, sha256] of recorded) {
     const path = join(out, file)
-    if ((await readUnchanged({ path, sha256 })) !== null) continue
+    if ((await readIfUnchanged({ path, sha256 })) !== null) continue
     if (await pathExists(path)) edited.push(file)
     else isIncomplete = true
   }
   const knownNames = new Set([EDITION_FILE, IMAGE_FOLDER, ...recorded.map(([file]) => file)])
   const names = [
-    ...(await visibleEntriesOf(out)),
-    ...(await visibleEntriesOf(join(out, IMAGE_FOLDER))).map((name) => `${IMAGE_FOLDER}/${name}`),
+    ...(await readVisibleNames(out)),
+    ...(await readVisibleNames(join(out, IMAGE_FOLDER))).map((name) => `${IMAGE_FOLDER}/${name}`),
   ]
   return { edited, added: names.filter((name) => !knownNames.has(name)), isIncomplete }
 }
 
 /** Returns the names in a folder, except hidden ones such as .DS_Store. */
-async function visibleEntriesOf(folder: string): Promise<string[]> {
+async function readVisibleNames(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => [])
   return names.filter((name) => !name.startsWith('.')).sort()
 }
 
 /** An unfinished folder of a command with different settings or images. */
-export interface Unfinished {
+export interface UnfinishedOutput {
   path: string
   bytes: number
   /** Whether the folder changed within the last minute. If so, another command may still be writing to it. */
@@ -251,12 +251,12 @@ export interface Unfinished {
 const RECENT_MS = 60_000
 
 /** Finds the folders of other unfinished commands for the same output folder. */
-export async function unfinishedFolders(out: string): Promise<Unfinished[]> {
+export async function findUnfinishedFolders(out: string): Promise<UnfinishedOutput[]> {
   const parent = dirname(out)
   const start = `.${basename(out)}.`
   const entries = await readdir(parent, { withFileTypes: true })
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
-  const drafts = names.filter((name) => name.startsWith(start) && DRAFT_END.test(name.slice(start.length)))
+  const drafts = names.filter((name) => name.startsWith(start) && DRAFT_SUFFIX.test(name.slice(start.length)))
   return await Promise.all(
     drafts.sort().map(async (name) => {
       const path = join(parent, name)
@@ -266,7 +266,7 @@ export async function unfinishedFolders(out: string): Promise<Unfinished[]> {
   )
 }
 
-const DRAFT_END = new RegExp(`^[0-9a-f]{${DIGITS}}\\.partial$`)
+const DRAFT_SUFFIX = new RegExp(`^[0-9a-f]{${DRAFT_DIGITS}}\\.partial$`)
 
 /** Returns the total size of a folder's files, and the time of the last change, in milliseconds since the epoch. */
 async function measureFolder(folder: string): Promise<{ bytes: number; changedAt: number }> {
@@ -289,7 +289,7 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-function parse<Value>(schema: z.ZodType<Value>, text: string): Value | null {
+function parseOrNull<Value>(schema: z.ZodType<Value>, text: string): Value | null {
   try {
     return schema.safeParse(JSON.parse(text)).data ?? null
   } catch {

@@ -4,7 +4,7 @@ import { GdnError, systemCode } from '../../core/errors.ts'
 import { fileIdentity } from '../../core/file-identity.ts'
 import { ensurePrivateFile } from '../../core/private-file.ts'
 import type { RawDatabase } from '../../sqlite/driver.ts'
-import { lockFor } from '../../sqlite/scratch-database.ts'
+import { acquireLock } from '../../sqlite/scratch-database.ts'
 
 /**
  * Runs a function while no other process writes to the output folder. SQLite uses an operating system lock, which is
@@ -14,7 +14,7 @@ import { lockFor } from '../../sqlite/scratch-database.ts'
  */
 export async function withOutputLock<Value>(out: string, task: () => Promise<Value>): Promise<Value> {
   const path = join(dirname(out), `.gdn-${basename(out)}`)
-  const lock = await acquire(path, out)
+  const lock = await acquireOutputLock(path, out)
   try {
     return await task()
   } finally {
@@ -24,7 +24,7 @@ export async function withOutputLock<Value>(out: string, task: () => Promise<Val
   }
 }
 
-async function acquire(path: string, out: string): Promise<RawDatabase | null> {
+async function acquireOutputLock(path: string, out: string): Promise<RawDatabase | null> {
   for (;;) {
     createFile(`${path}.lock`)
     const before = await identityOf(`${path}.lock`)
@@ -53,7 +53,7 @@ const identityOf = async (path: string): Promise<string | null> => await fileIde
 /** Opens the lock database; null if this machine has no SQLite. */
 function openLock(path: string, out: string): RawDatabase | null {
   try {
-    return lockFor(path, 'another gdn process is writing to this folder')
+    return acquireLock(path, 'another gdn process is writing to this folder')
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     if (error.code === 'native_missing') return null

@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { GdnError } from '../../core/errors.ts'
 import { fileError } from '../../core/file-error.ts'
-import { type ImageJob, type ImageSetup, imageMaker, type JobResult } from './image-job.ts'
+import { createImageMaker, type ImageJob, type ImageSetup, type JobResult } from './image-job.ts'
 
 export interface WorkerResponse {
   /** The job's number. */
@@ -14,18 +14,18 @@ export interface WorkerResponse {
 /** The fields of a GdnError that are passed between threads. */
 export type WorkerError = Pick<GdnError, 'code' | 'message' | 'hint' | 'place'>
 
-const maker = imageMaker(workerData as ImageSetup)
+const makerPromise = createImageMaker(workerData as ImageSetup)
 // Each job awaits this promise. Without the handler, an error before the first job would end the thread.
-maker.catch(() => {})
+makerPromise.catch(() => {})
 
 parentPort?.on('message', async (job: ImageJob) => {
-  const answer: WorkerResponse = { number: job.item.number, result: await resultOf(job) }
+  const answer: WorkerResponse = { number: job.item.number, result: await runJob(job) }
   parentPort?.postMessage(answer)
 })
 
-async function resultOf(job: ImageJob): Promise<WorkerResponse['result']> {
+async function runJob(job: ImageJob): Promise<WorkerResponse['result']> {
   try {
-    const make = await maker
+    const make = await makerPromise
     return await make(job)
   } catch (error) {
     const gdnError = error instanceof GdnError ? error : fileError(error)

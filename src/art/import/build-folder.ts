@@ -14,24 +14,24 @@ export interface BuildFolder {
   /** The folder of the images. It is the metadata folder, unless there is a folder named `images`. */
   images: string
   /** The path of the image folder, if it is missing from HashLips' output. */
-  missingImages: string | null
+  missingImageFolder: string | null
   /** Metadata files, in ascending order. Several files can have the same number, such as 1.json and 01.json. */
-  numbered: readonly { number: number; name: string }[]
+  numberedFiles: readonly { number: number; name: string }[]
   /** Names of JSON files without a number. */
-  others: readonly string[]
+  otherFiles: readonly string[]
   /** Whether there is a list of all metadata, which HashLips writes last. */
   hasList: boolean
   /** Whether there is a file with the collection's metadata, which sugar uses. */
   hasCollection: boolean
   /** Paths of folders that aren't imported. */
-  ignored: readonly string[]
+  ignoredFolders: readonly string[]
   /** All other files in the image folder. */
   imageNames: ReadonlySet<string>
 }
 
 const NUMBERED_FILE = /^(\d{1,9})\.json$/
-export const LIST = '_metadata.json'
-export const COLLECTION = 'collection.json'
+export const LIST_FILE = '_metadata.json'
+export const COLLECTION_FILE = 'collection.json'
 const FOLDER_HINT = 'Pass the build folder of HashLips, or the assets folder of sugar.'
 
 /**
@@ -41,57 +41,61 @@ const FOLDER_HINT = 'Pass the build folder of HashLips, or the assets folder of 
  * probably meant.
  */
 export async function openBuildFolder(path: string, cwd: string): Promise<BuildFolder> {
-  const top = await entriesOf(path, cwd)
+  const top = await readEntries(path, cwd)
   const metadata = top.folders.includes('json') ? join(path, 'json') : path
   const images = top.folders.includes('images') ? join(path, 'images') : metadata
-  const inMetadata = metadata === path ? top : await entriesOf(metadata, cwd)
-  const inImages = images === metadata ? inMetadata : await entriesOf(images, cwd)
+  const inMetadata = metadata === path ? top : await readEntries(metadata, cwd)
+  const inImages = images === metadata ? inMetadata : await readEntries(images, cwd)
   const json = inMetadata.files.filter((name) => /\.json$/i.test(name))
-  const numbered = json
+  const numberedFiles = json
     .flatMap((name) => {
       const [, digits] = NUMBERED_FILE.exec(name) ?? []
       return digits === undefined ? [] : [{ number: Number(digits), name }]
     })
     .sort((a, b) => a.number - b.number)
-  const hasList = json.includes(LIST)
+  const hasList = json.includes(LIST_FILE)
   const folders = new Map([
     [path, top.folders],
     [metadata, inMetadata.folders],
     [images, inImages.folders],
   ])
   const ignored = [...folders].flatMap(([parent, names]) => names.map((name) => join(parent, name)))
-  if (numbered.length === 0 && !hasList) throw await notABuildError(path, cwd, top)
+  if (numberedFiles.length === 0 && !hasList) throw await notABuildError(path, cwd, top)
   if (images === metadata && basename(resolve(cwd, path)) === 'json' && (await isFolder(path, '../images', cwd))) {
-    throw inputError(path, 'has no images', `Pass its parent folder: ${importOf(dirname(resolve(cwd, path)))}`)
+    throw inputError(
+      path,
+      'has no images',
+      `Pass its parent folder: ${formatImportCommand(dirname(resolve(cwd, path)))}`,
+    )
   }
   const imageNames = new Set(inImages.files.filter((name) => !/\.json$/i.test(name)))
   const lacksImages = metadata !== path && images === metadata && ![...imageNames].some(isImageName)
   return {
     path,
-    missingImages: lacksImages ? join(path, 'images') : null,
+    missingImageFolder: lacksImages ? join(path, 'images') : null,
     format: metadata === path && images === path && !hasList ? 'sugar' : 'hashlips',
     metadata,
     images,
-    numbered,
+    numberedFiles,
     // Omit the lists that forks of HashLips write. Their names begin with an underscore.
-    others: json.filter((name) => !NUMBERED_FILE.test(name) && !name.startsWith('_') && name !== COLLECTION),
+    otherFiles: json.filter((name) => !NUMBERED_FILE.test(name) && !name.startsWith('_') && name !== COLLECTION_FILE),
     hasList,
-    hasCollection: json.includes(COLLECTION),
-    ignored: ignored.filter((folder) => folder !== metadata && folder !== images).sort(),
+    hasCollection: json.includes(COLLECTION_FILE),
+    ignoredFolders: ignored.filter((folder) => folder !== metadata && folder !== images).sort(),
     imageNames,
   }
 }
 
 export const isImageName = (name: string): boolean => /\.(?:png|jpe?g|gif|webp|avif|svg|bmp|tiff?)$/i.test(name)
 
-const importOf = (folder: string) => `gdn art import ${shellWord(folder)}`
+const formatImportCommand = (folder: string) => `gdn art import ${shellWord(folder)}`
 
 interface Entries {
   files: string[]
   folders: string[]
 }
 
-async function entriesOf(folder: string, cwd: string): Promise<Entries> {
+async function readEntries(folder: string, cwd: string): Promise<Entries> {
   const entries = await readdir(resolve(cwd, folder), { withFileTypes: true }).catch((error: unknown) => {
     const code = systemCode(error)
     if (code === 'ENOENT') throw inputError(folder, "doesn't exist", FOLDER_HINT)
@@ -106,9 +110,9 @@ async function entriesOf(folder: string, cwd: string): Promise<Entries> {
 }
 
 const isFolder = async (path: string, name: string, cwd: string): Promise<boolean> =>
-  (await filesIn(resolve(cwd, path, name))) !== null
+  (await readNames(resolve(cwd, path, name))) !== null
 
-const filesIn = async (path: string): Promise<string[] | null> => await readdir(path).catch(() => null)
+const readNames = async (path: string): Promise<string[] | null> => await readdir(path).catch(() => null)
 
 /** Returns the error for a folder without metadata. */
 async function notABuildError(path: string, cwd: string, { files, folders }: Entries): Promise<GdnError> {
@@ -119,11 +123,11 @@ async function notABuildError(path: string, cwd: string, { files, folders }: Ent
     return inputError(path, message, hint)
   }
   for (const name of ['build', 'assets']) {
-    if (folders.includes(name)) return inputError(path, message, `Try: ${importOf(join(path, name))}`)
+    if (folders.includes(name)) return inputError(path, message, `Try: ${formatImportCommand(join(path, name))}`)
   }
   if (files.length === 0 && folders.length > 0) {
     const [first = ''] = folders
-    const inside = (await filesIn(resolve(cwd, path, first))) ?? []
+    const inside = (await readNames(resolve(cwd, path, first))) ?? []
     if (inside.some((name) => /\.(?:png|jpe?g|webp|gif)$/i.test(name))) {
       return inputError(
         path,

@@ -9,12 +9,12 @@ export interface MetadataCells {
   /** The metadata field from which each column comes. */
   fields: Map<string, string>
   /** Fields for which manifests have no column. */
-  omitted: string[]
+  omittedFields: string[]
   /** Number of attributes without a value. */
-  emptyTraits: number
+  emptyTraitCount: number
 }
 
-export type Report = (field: string, message: string, hint?: string) => void
+export type ReportProblem = (field: string, message: string, hint?: string) => void
 
 /** Fields that HashLips and sugar add, but that aren't NFT metadata on EVM networks. */
 const OMITTED_FIELDS = new Set([
@@ -22,14 +22,14 @@ const OMITTED_FIELDS = new Set([
   ...['symbol', 'seller_fee_basis_points', 'properties', 'collection', 'creators'],
 ])
 /** Returns whether a manifest omits a field. */
-export const isOmitted = (field: string): boolean => OMITTED_FIELDS.has(field)
+export const isOmittedField = (field: string): boolean => OMITTED_FIELDS.has(field)
 
 /** Fields that are converted to other columns or to files. */
 const CONVERTED_FIELDS = new Set(['name', 'description', 'attributes', 'image', 'animation_url'])
 
 /** Returns the cells for metadata, except its files. Reports values that a manifest doesn't support. */
-export function metadataCells(metadata: Readonly<Record<string, unknown>>, report: Report): MetadataCells {
-  const result: MetadataCells = { cells: new Map(), fields: new Map(), omitted: [], emptyTraits: 0 }
+export function metadataCells(metadata: Readonly<Record<string, unknown>>, report: ReportProblem): MetadataCells {
+  const result: MetadataCells = { cells: new Map(), fields: new Map(), omittedFields: [], emptyTraitCount: 0 }
   const set = (column: string, field: string, text: string) => {
     result.cells.set(column, text)
     result.fields.set(column, field)
@@ -47,7 +47,7 @@ export function metadataCells(metadata: Readonly<Record<string, unknown>>, repor
   for (const [key, value] of Object.entries(metadata)) {
     if (CONVERTED_FIELDS.has(key) || value === '') continue
     const isScalar = ['string', 'number', 'boolean'].includes(typeof value)
-    if (OMITTED_FIELDS.has(key) || !isScalar) result.omitted.push(key)
+    if (OMITTED_FIELDS.has(key) || !isScalar) result.omittedFields.push(key)
     else set(`extra:${key}`, key, String(value))
   }
   return result
@@ -57,7 +57,7 @@ function attributeCells(
   attributes: unknown,
   result: MetadataCells,
   set: (column: string, field: string, text: string) => void,
-  report: Report,
+  report: ReportProblem,
 ): void {
   if (attributes === undefined || attributes === null) return
   if (!Array.isArray(attributes)) {
@@ -77,7 +77,7 @@ function attributeCells(
       continue
     }
     if (value === '' || value === null) {
-      result.emptyTraits++
+      result.emptyTraitCount++
       continue
     }
     if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
@@ -95,7 +95,7 @@ function attributeCells(
     }
     tags.set(tag.trim(), index)
     // Marketplaces display a number without a type in the same way as the type "number".
-    const type = display === undefined || display === null || display === '' ? typeOf(value) : display
+    const type = display === undefined || display === null || display === '' ? inferType(value) : display
     if (type !== 'string' && !isTraitType(type)) {
       report(`${field}.display_type`, `must be one of ${TRAIT_TYPES.join(', ')}, or absent`)
       continue
@@ -105,4 +105,4 @@ function attributeCells(
   }
 }
 
-const typeOf = (value: unknown): string => (typeof value === 'number' ? 'number' : 'string')
+const inferType = (value: unknown): string => (typeof value === 'number' ? 'number' : 'string')

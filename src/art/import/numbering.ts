@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { isObject } from '../../core/json.ts'
 import type { ArtIssue } from '../types.ts'
-import { type BuildFolder, isImageName, LIST } from './build-folder.ts'
+import { type BuildFolder, isImageName, LIST_FILE } from './build-folder.ts'
 
 /** A metadata file, its number and its content. */
 export interface NumberedFile {
@@ -18,9 +18,9 @@ export function renumberingIssue(folder: BuildFolder, files: readonly NumberedFi
   const [first] = files
   if (first === undefined) return null
   const numbers = files.map(({ number }) => number)
-  const editions = files.map(({ value }) => editionOf(value))
+  const editions = files.map(({ value }) => readEdition(value))
   const [edition] = editions
-  if (folder.format === 'hashlips' && edition !== null && edition !== undefined && shiftOf(numbers, editions) !== 0) {
+  if (folder.format === 'hashlips' && edition !== null && edition !== undefined && findShift(numbers, editions) !== 0) {
     const all = files.length === 1 ? '' : `, and all ${files.length} metadata files have the same offset`
     return {
       place: { file: first.file, field: 'edition' },
@@ -33,10 +33,10 @@ export function renumberingIssue(folder: BuildFolder, files: readonly NumberedFi
     return typeof image === 'string' && folder.imageNames.has(image.split('/').at(-1) ?? '')
   }
   const images = [...new Set([...folder.imageNames].flatMap(imageNumbers))].sort((a, b) => a - b)
-  if (images.length < 2 || shiftOf(numbers, images) === 0 || files.every(isNamed)) return null
+  if (images.length < 2 || findShift(numbers, images) === 0 || files.every(isNamed)) return null
   return {
     place: { file: folder.images },
-    message: `the images have the numbers ${rangeOf(images)}, but the metadata files have ${rangeOf(numbers)}`,
+    message: `the images have the numbers ${formatRange(images)}, but the metadata files have ${formatRange(numbers)}`,
     hint: 'Rename the images, so that each has the number of its metadata file.',
   }
 }
@@ -50,13 +50,13 @@ export function listProblem(
   list: readonly unknown[],
   files: readonly NumberedFile[],
 ): ArtIssue | null {
-  const file = join(folder.metadata, LIST)
-  const hint = `Generate the NFTs again, or delete ${LIST} to import the files as they are.`
+  const file = join(folder.metadata, LIST_FILE)
+  const hint = `Generate the NFTs again, or delete ${LIST_FILE} to import the files as they are.`
   const numbers = files.map(({ number }) => number)
-  const editions = list.map(editionOf)
+  const editions = list.map(readEdition)
   const sorted = editions.filter((edition) => edition !== null).sort((a, b) => a - b)
-  if (shiftOf(numbers, sorted) !== 0) {
-    const message = `the editions are ${rangeOf(sorted)}, but the metadata files have the numbers ${rangeOf(numbers)}`
+  if (findShift(numbers, sorted) !== 0) {
+    const message = `the editions are ${formatRange(sorted)}, but the metadata files have the numbers ${formatRange(numbers)}`
     return { place: { file }, message, hint: hint.replace('Generate the NFTs again', 'Correct the editions') }
   }
   const indexes = new Map<number, number>()
@@ -81,7 +81,7 @@ export function listProblem(
   return list.length === files.length ? null : { place: { file }, message, hint }
 }
 
-const editionOf = (value: unknown): number | null => {
+const readEdition = (value: unknown): number | null => {
   const edition: unknown = isObject(value) ? value.edition : undefined
   return typeof edition === 'number' && Number.isSafeInteger(edition) ? edition : null
 }
@@ -92,7 +92,7 @@ function imageNumbers(name: string): number[] {
 }
 
 /** Returns the difference that all pairs of numbers have; 0 if the differences vary or the lengths differ. */
-function shiftOf(numbers: readonly number[], otherNumbers: readonly (number | null)[]): number {
+function findShift(numbers: readonly number[], otherNumbers: readonly (number | null)[]): number {
   const [number = 0] = numbers
   const shift = (otherNumbers[0] ?? number) - number
   const isShifted =
@@ -100,5 +100,5 @@ function shiftOf(numbers: readonly number[], otherNumbers: readonly (number | nu
   return isShifted ? shift : 0
 }
 
-const rangeOf = (sorted: readonly number[]): string =>
+const formatRange = (sorted: readonly number[]): string =>
   sorted.length === 1 ? String(sorted[0]) : `${sorted[0]} to ${sorted.at(-1)}`

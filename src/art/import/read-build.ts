@@ -6,8 +6,8 @@ import { isObject } from '../../core/json.ts'
 import { quoted } from '../../core/quoted.ts'
 import { parseStrictJson } from '../../core/strict-json.ts'
 import type { ArtIssue } from '../types.ts'
-import { type BuildFolder, COLLECTION, isImageName, LIST, openBuildFolder } from './build-folder.ts'
-import { isOmitted, type MetadataCells, metadataCells } from './metadata-cells.ts'
+import { type BuildFolder, COLLECTION_FILE, isImageName, LIST_FILE, openBuildFolder } from './build-folder.ts'
+import { isOmittedField, type MetadataCells, metadataCells } from './metadata-cells.ts'
 import { listProblem, type NumberedFile, renumberingIssue } from './numbering.ts'
 
 /** An NFT of a build. */
@@ -31,10 +31,10 @@ export interface Build {
   nfts: readonly BuildNft[]
   issues: readonly ArtIssue[]
   /** The number of NFTs with each field for which manifests have no column. */
-  omitted: ReadonlyMap<string, number>
-  emptyTraits: number
+  omittedFieldCounts: ReadonlyMap<string, number>
+  emptyTraitCount: number
   /** Number of images that were taken from the folder although the metadata has a valid URL. */
-  localInsteadOfUrl: number
+  replacedUrlCount: number
   /** The name in `collection.json`. */
   collection: string | null
 }
@@ -53,9 +53,9 @@ export interface ReadBuildOptions {
   onNft: (done: number) => void
 }
 
-const MAX_BYTES = 1024 * 1024
+const MAX_METADATA_BYTES = 1024 * 1024
 const MAX_LIST_BYTES = 256 * 1024 * 1024
-const URL = /^[a-z][a-z0-9+.-]+:/i
+const URL_SCHEME = /^[a-z][a-z0-9+.-]+:/i
 
 /**
  * Reads the metadata in a folder from HashLips or sugar, and finds the images.
@@ -81,14 +81,14 @@ class BuildReader {
   readonly #options: ReadBuildOptions
   readonly #nfts: BuildNft[] = []
   readonly #issues: ArtIssue[] = []
-  readonly #omitted = new Map<string, number>()
-  readonly #byDna = new Map<string, string>()
+  readonly #omittedFieldCounts = new Map<string, number>()
+  readonly #placesByDna = new Map<string, string>()
   /** The files with each value of `edition`. */
-  readonly #byEdition = new Map<number, Pick<Metadata, 'number' | 'file'>[]>()
+  readonly #filesByEdition = new Map<number, Pick<Metadata, 'number' | 'file'>[]>()
   /** The names of images, by number. */
-  readonly #numbered = new Map<number, string[]>()
-  #emptyTraits = 0
-  #localInsteadOfUrl = 0
+  readonly #imageNamesByNumber = new Map<number, string[]>()
+  #emptyTraitCount = 0
+  #replacedUrlCount = 0
   #collection: string | null = null
   #hasReportedImages = false
 
@@ -99,12 +99,12 @@ class BuildReader {
       const [, digits] = /^(\d{1,9})\.[^.]+$/.exec(name) ?? []
       if (digits === undefined || !isImageName(name)) continue
       const number = Number(digits)
-      this.#numbered.set(number, [...(this.#numbered.get(number) ?? []), name])
+      this.#imageNamesByNumber.set(number, [...(this.#imageNamesByNumber.get(number) ?? []), name])
     }
   }
 
   async read(): Promise<void> {
-    const { numbered, others: otherNames, metadata, hasCollection } = this.#folder
+    const { numberedFiles, otherFiles: otherNames, metadata, hasCollection } = this.#folder
     for (const name of otherNames) {
       this.#report(
         { file: join(metadata, name) },
@@ -124,12 +124,12 @@ class BuildReader {
         )
       this.#options.onNft(numbers.size)
     }
-    if (numbered.length > 0) {
+    if (numberedFiles.length > 0) {
       const files: NumberedFile[] = []
       const repeated: NumberedFile[] = []
-      for (const { number, name } of numbered) {
+      for (const { number, name } of numberedFiles) {
         const file = join(metadata, name)
-        const value = await this.#json(file, MAX_BYTES)
+        const value = await this.#readJson(file, MAX_METADATA_BYTES)
         const isFirst = files.at(-1)?.number !== number
         ;(isFirst ? files : repeated).push({ number, file, value })
       }
@@ -138,7 +138,7 @@ class BuildReader {
         this.#issues.push(problem)
         return
       }
-      const listed = await this.#listedIn(files)
+      const listed = await this.#readListedEntries(files)
       for (const { number, file, value } of files) {
         if (value === undefined) {
           numbers.set(number, file)
@@ -151,13 +151,13 @@ class BuildReader {
       for (const entry of repeated) if (entry.value !== undefined) await add({ ...entry, within: '' })
       this.#checkEditions()
     } else {
-      for (const entry of await this.#list()) await add(entry)
+      for (const entry of await this.#readList()) await add(entry)
     }
     if (hasCollection) await this.#readCollection()
     const used = new Set(
       this.#nfts.flatMap(({ files }) => [...files.values()].map((file) => ('path' in file ? file.path : null))),
     )
-    for (const [number, [name = '']] of this.#numbered) {
+    for (const [number, [name = '']] of this.#imageNamesByNumber) {
       if (numbers.has(number) || used.has(join(this.#folder.images, name))) continue
       const hint = `Add ${number}.json, or move the image to another folder.`
       this.#report({ file: join(this.#folder.images, name) }, 'has no metadata file', hint)
@@ -169,9 +169,9 @@ class BuildReader {
       folder: this.#folder,
       nfts: this.#nfts.sort((a, b) => a.number - b.number),
       issues: this.#issues,
-      omitted: this.#omitted,
-      emptyTraits: this.#emptyTraits,
-      localInsteadOfUrl: this.#localInsteadOfUrl,
+      omittedFieldCounts: this.#omittedFieldCounts,
+      emptyTraitCount: this.#emptyTraitCount,
+      replacedUrlCount: this.#replacedUrlCount,
       collection: this.#collection,
     }
   }
@@ -181,7 +181,7 @@ class BuildReader {
   }
 
   /** Returns the JSON of a file; undefined after a problem, which is reported. */
-  async #json(file: string, maxBytes: number): Promise<unknown> {
+  async #readJson(file: string, maxBytes: number): Promise<unknown> {
     try {
       const text = await this.#options.readText(resolve(this.#options.cwd, file), maxBytes)
       return parseStrictJson(text, file, 'invalid_input')
@@ -193,9 +193,9 @@ class BuildReader {
   }
 
   /** Returns the entries of the list of all metadata. */
-  async #list(): Promise<Metadata[]> {
-    const file = join(this.#folder.metadata, LIST)
-    const list = await this.#json(file, MAX_LIST_BYTES)
+  async #readList(): Promise<Metadata[]> {
+    const file = join(this.#folder.metadata, LIST_FILE)
+    const list = await this.#readJson(file, MAX_LIST_BYTES)
     if (list === undefined) return []
     if (!Array.isArray(list) || list.length === 0) {
       this.#report({ file }, Array.isArray(list) ? 'has no NFTs' : 'must be a list of metadata objects')
@@ -214,13 +214,13 @@ class BuildReader {
    * Returns the entries of the list next to the metadata files, by number. Returns an empty map if the list doesn't
    * belong to these files.
    */
-  async #listedIn(files: readonly NumberedFile[]): Promise<ReadonlyMap<number, unknown>> {
+  async #readListedEntries(files: readonly NumberedFile[]): Promise<ReadonlyMap<number, unknown>> {
     if (!this.#folder.hasList) return new Map()
-    const file = join(this.#folder.metadata, LIST)
-    const list = await this.#json(file, MAX_LIST_BYTES)
+    const file = join(this.#folder.metadata, LIST_FILE)
+    const list = await this.#readJson(file, MAX_LIST_BYTES)
     if (list === undefined) return new Map()
     if (!Array.isArray(list)) {
-      this.#report({ file }, 'is not a list', `Generate the NFTs again, or delete ${LIST}.`)
+      this.#report({ file }, 'is not a list', `Generate the NFTs again, or delete ${LIST_FILE}.`)
       return new Map()
     }
     const problem = listProblem(this.#folder, list, files)
@@ -233,10 +233,14 @@ class BuildReader {
   #compare(value: unknown, listed: unknown, file: string): void {
     if (!isObject(value) || !isObject(listed)) return
     for (const key of new Set([...Object.keys(value), ...Object.keys(listed)])) {
-      const difference = isOmitted(key) ? null : differenceOf(value[key], listed[key], key)
+      const difference = isOmittedField(key) ? null : findDifference(value[key], listed[key], key)
       if (difference === null) continue
-      const hint = `Set both to the same value, or delete ${LIST} to import the files as they are.`
-      this.#report({ file, field: difference.field }, `is ${difference.own}, but ${difference.other} in ${LIST}`, hint)
+      const hint = `Set both to the same value, or delete ${LIST_FILE} to import the files as they are.`
+      this.#report(
+        { file, field: difference.field },
+        `is ${difference.own}, but ${difference.other} in ${LIST_FILE}`,
+        hint,
+      )
       return
     }
   }
@@ -244,7 +248,7 @@ class BuildReader {
   #addEdition(value: unknown, entry: Pick<Metadata, 'number' | 'file'>): void {
     const edition: unknown = Object(value).edition
     if (this.#folder.format !== 'hashlips' || typeof edition !== 'number') return
-    this.#byEdition.set(edition, [...(this.#byEdition.get(edition) ?? []), entry])
+    this.#filesByEdition.set(edition, [...(this.#filesByEdition.get(edition) ?? []), entry])
   }
 
   /**
@@ -252,7 +256,7 @@ class BuildReader {
    * HashLips names a file by its edition, so two files with the same edition come from different collections.
    */
   #checkEditions(): void {
-    for (const [edition, files] of this.#byEdition) {
+    for (const [edition, files] of this.#filesByEdition) {
       const right = files.find(({ number }) => number === edition) ?? files[0]
       for (const { number, file } of files) {
         if (right === undefined || file === right.file) continue
@@ -263,7 +267,7 @@ class BuildReader {
   }
 
   async #readCollection(): Promise<void> {
-    const metadata = await this.#json(join(this.#folder.metadata, COLLECTION), MAX_BYTES)
+    const metadata = await this.#readJson(join(this.#folder.metadata, COLLECTION_FILE), MAX_METADATA_BYTES)
     const { name }: { name?: unknown } = Object(metadata)
     if (typeof name === 'string' && name.trim() !== '') this.#collection = name.trim()
   }
@@ -276,15 +280,15 @@ class BuildReader {
       this.#report({ file, field: within.slice(0, -1) || undefined }, 'must be an object')
       return
     }
-    const { cells, fields, omitted, emptyTraits } = metadataCells(value, report)
-    for (const key of omitted) this.#omitted.set(key, (this.#omitted.get(key) ?? 0) + 1)
-    this.#emptyTraits += emptyTraits
+    const { cells, fields, omittedFields, emptyTraitCount } = metadataCells(value, report)
+    for (const key of omittedFields) this.#omittedFieldCounts.set(key, (this.#omittedFieldCounts.get(key) ?? 0) + 1)
+    this.#emptyTraitCount += emptyTraitCount
     this.#checkDna(value.dna, within === '' ? file : `${file}: ${within.slice(0, -1)}`, report)
     const files = new Map<string, BuildFile>()
-    const image = await this.#fileOf(value.image, 'image', number, report)
+    const image = await this.#findFile(value.image, 'image', number, report)
     if (image !== null) files.set('image', image)
     if (value.animation_url !== undefined && value.animation_url !== null && value.animation_url !== '') {
-      const animation = await this.#fileOf(value.animation_url, 'animation_url', null, report)
+      const animation = await this.#findFile(value.animation_url, 'animation_url', null, report)
       if (animation !== null) files.set('file:animation_url', animation)
     }
     for (const column of files.keys()) fields.set(column, column.replace('file:', ''))
@@ -293,8 +297,8 @@ class BuildReader {
 
   #checkDna(dna: unknown, where: string, report: (field: string, message: string, hint?: string) => void): void {
     if (typeof dna !== 'string' || dna === '') return
-    const earlier = this.#byDna.get(dna)
-    if (earlier === undefined) this.#byDna.set(dna, where)
+    const earlier = this.#placesByDna.get(dna)
+    if (earlier === undefined) this.#placesByDna.set(dna, where)
     else
       report(
         'dna',
@@ -308,7 +312,7 @@ class BuildReader {
    *
    * @param number the NFT's number; null to use only the field
    */
-  async #fileOf(
+  async #findFile(
     value: unknown,
     field: string,
     number: number | null,
@@ -320,10 +324,10 @@ class BuildReader {
       return null
     }
     const text = value ?? ''
-    const isUrl = URL.test(text)
-    const named = isUrl ? this.#namedByUrl(text) : await this.#namedByPath(text, field, report)
+    const isUrl = URL_SCHEME.test(text)
+    const named = isUrl ? this.#findImageByUrl(text) : await this.#findFileByPath(text, field, report)
     if (named === 'refused') return null
-    const candidates = named !== null ? [named] : this.#withNumber(number)
+    const candidates = named !== null ? [named] : this.#findImagesByNumber(number)
     if (candidates.length > 1) {
       report(field, `could be ${candidates.join(' or ')}`, 'Delete the unused image.')
       return null
@@ -331,15 +335,15 @@ class BuildReader {
     const isUsable = isUrl && fileUrlProblem(text) === null
     const [path] = candidates
     if (path !== undefined) {
-      if (isUsable) this.#localInsteadOfUrl++
+      if (isUsable) this.#replacedUrlCount++
       return { path }
     }
     if (isUsable) return { url: text }
-    const { missingImages } = this.#folder
-    if (number !== null && missingImages !== null) {
+    const { missingImageFolder } = this.#folder
+    if (number !== null && missingImageFolder !== null) {
       // Report only one problem for all images.
       if (!this.#hasReportedImages) {
-        this.#report({ file: missingImages }, "doesn't exist", 'Add the folder with the images of the NFTs.')
+        this.#report({ file: missingImageFolder }, "doesn't exist", 'Add the folder with the images of the NFTs.')
       }
       this.#hasReportedImages = true
       return null
@@ -350,19 +354,19 @@ class BuildReader {
     return null
   }
 
-  #withNumber(number: number | null): string[] {
+  #findImagesByNumber(number: number | null): string[] {
     if (number === null) return []
-    return (this.#numbered.get(number) ?? []).map((name) => join(this.#folder.images, name))
+    return (this.#imageNamesByNumber.get(number) ?? []).map((name) => join(this.#folder.images, name))
   }
 
   /** Returns the image whose name is at the end of a URL, such as `ipfs://NewUriToReplace/1.png`. */
-  #namedByUrl(url: string): string | null {
+  #findImageByUrl(url: string): string | null {
     const [, last = ''] = /\/([^/?#]+)(?:[?#].*)?$/.exec(url) ?? []
     return this.#folder.imageNames.has(last) ? join(this.#folder.images, last) : null
   }
 
   /** Returns the file at a path in the folder; null if there is none. */
-  async #namedByPath(
+  async #findFileByPath(
     text: string,
     field: string,
     report: (field: string, message: string, hint?: string) => void,
@@ -383,7 +387,7 @@ class BuildReader {
 }
 
 /** Returns the first path at which two values differ, and both values as text; null if they are equal. */
-function differenceOf(
+function findDifference(
   own: unknown,
   other: unknown,
   field: string,
@@ -394,7 +398,11 @@ function differenceOf(
   }
   if (isObject(own) && isObject(other) && Array.isArray(own) === Array.isArray(other)) {
     for (const key of new Set([...Object.keys(own), ...Object.keys(other)])) {
-      const difference = differenceOf(own[key], other[key], Array.isArray(own) ? `${field}[${key}]` : `${field}.${key}`)
+      const difference = findDifference(
+        own[key],
+        other[key],
+        Array.isArray(own) ? `${field}[${key}]` : `${field}.${key}`,
+      )
       if (difference !== null) return difference
     }
     return null

@@ -55,13 +55,13 @@ function prepare(sharp: Sharp, isMain: boolean): void {
   if (preparedModules.has(sharp) || (!isMain && !('emscripten' in sharp.versions))) return
   preparedModules.add(sharp)
   sharp.block({ operation: ['VipsForeignLoad'] })
-  sharp.unblock({ operation: LOADERS })
+  sharp.unblock({ operation: ALLOWED_LOADERS })
   // Images are generated concurrently, each by a single thread, and no file is read twice within a short time.
   sharp.concurrency(1)
   sharp.cache(false)
 }
 
-const LOADERS = ['Png', 'Jpeg', 'Webp'].map((format) => `VipsForeignLoad${format}Buffer`)
+const ALLOWED_LOADERS = ['Png', 'Jpeg', 'Webp'].map((format) => `VipsForeignLoad${format}Buffer`)
 
 const importSharp = async (): Promise<unknown> => await import('sharp')
 

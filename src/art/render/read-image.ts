@@ -6,7 +6,7 @@ import { groupDigits } from '../../core/group-digits.ts'
 import { quoted } from '../../core/quoted.ts'
 import { sniffContentType } from '../../files/content-type.ts'
 import type { Sharp } from './load-sharp.ts'
-import { type LayerImage, layerImage } from './spans.ts'
+import { type LayerImage, toLayerImage } from './spans.ts'
 
 /** The ways to scale an image whose size differs from the output. The names are those of sharp. */
 export const FITS = ['contain', 'cover', 'fill'] as const
@@ -29,12 +29,12 @@ export interface ImageFile {
 
 /** Maximum number of pixels of a decoded image. 8,192 × 8,192 pixels take 256 MiB. */
 const MAX_PIXELS = 8192 * 8192
-const MAX_BYTES = 256 * 1024 * 1024
+const MAX_IMAGE_BYTES = 256 * 1024 * 1024
 
 /** System errors that a path in `art.yaml` can cause. Others, such as EMFILE, are unrelated to the file. */
-const OF_PATH = new Set(['ELOOP', 'ENOTDIR', 'ENAMETOOLONG', 'EACCES'])
+const PATH_ERROR_CODES = new Set(['ELOOP', 'ENOTDIR', 'ENAMETOOLONG', 'EACCES'])
 
-const TYPES = ['image/png', 'image/webp', 'image/jpeg']
+const IMAGE_TYPES = ['image/png', 'image/webp', 'image/jpeg']
 
 /**
  * Reads the bytes of an image.
@@ -48,7 +48,7 @@ export async function readImageFile(image: ImageFile): Promise<Buffer> {
     try {
       const stats = await handle.stat()
       if (!stats.isFile()) throw imageError(image, 'is not a file')
-      if (stats.size > MAX_BYTES) throw imageError(image, `is larger than ${formatBytes(MAX_BYTES)}`)
+      if (stats.size > MAX_IMAGE_BYTES) throw imageError(image, `is larger than ${formatBytes(MAX_IMAGE_BYTES)}`)
       return await handle.readFile()
     } finally {
       await handle.close()
@@ -57,7 +57,7 @@ export async function readImageFile(image: ImageFile): Promise<Buffer> {
     if (cause instanceof GdnError) throw cause
     if (systemCode(cause) === 'ENOENT') throw imageError(image, 'does not exist')
     const error = fileError(cause)
-    if (error !== null && OF_PATH.has(systemCode(cause) ?? ''))
+    if (error !== null && PATH_ERROR_CODES.has(systemCode(cause) ?? ''))
       throw imageError(image, `can't be read: ${error.message}`)
     throw error ?? cause
   }
@@ -69,16 +69,16 @@ export async function readImageFile(image: ImageFile): Promise<Buffer> {
  * @throws GdnError `invalid_input` with the location in `art.yaml`, if the file isn't a PNG, WebP or JPEG image, or
  *   is animated, too large or damaged
  */
-export async function sizeOf(sharp: Sharp, image: ImageFile, bytes: Buffer): Promise<Size> {
+export async function readSize(sharp: Sharp, image: ImageFile, bytes: Buffer): Promise<Size> {
   // Ignore the file name extension.
   const type = sniffContentType(bytes, '')
-  if (!TYPES.includes(type)) {
+  if (!IMAGE_TYPES.includes(type)) {
     const typeText = type.startsWith('image/') ? `is ${type}` : 'is not an image'
     throw imageError(image, `${typeText}, but layers need PNG, WebP or JPEG`)
   }
   const { autoOrient: size, pages = 1 } = await withImageErrors(
     image,
-    async () => await sharp(bytes, { ...OPTIONS, limitInputPixels: false }).metadata(),
+    async () => await sharp(bytes, { ...DECODE_OPTIONS, limitInputPixels: false }).metadata(),
   )
   if (pages > 1) throw imageError(image, 'is animated')
   if (size.width * size.height > MAX_PIXELS) {
@@ -100,17 +100,17 @@ export async function decodeImage(
   { width, height, fit }: Size & { fit: Fit | null },
 ): Promise<LayerImage> {
   const bytes = await readImageFile(image)
-  const size = await sizeOf(sharp, image, bytes)
+  const size = await readSize(sharp, image, bytes)
   const isScaled = size.width !== width || size.height !== height
   if (isScaled && fit === null) throw wrongSizeError(image, size, { width, height })
   const { data } = await withImageErrors(image, async () => {
-    const decoder = source(sharp, bytes).autoOrient().toColourspace('srgb').ensureAlpha()
+    const decoder = createDecoder(sharp, bytes).autoOrient().toColourspace('srgb').ensureAlpha()
     const scaled = isScaled
       ? decoder.resize({ width, height, fit: fit ?? 'contain', background: { r: 0, g: 0, b: 0, alpha: 0 } })
       : decoder
     return await scaled.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true })
   })
-  return layerImage({ width, height, data })
+  return toLayerImage({ width, height, data })
 }
 
 /** @param also text to append to the message */
@@ -121,8 +121,8 @@ export const wrongSizeError = (image: ImageFile, size: Size, output: Size, also 
     'Add --fit contain, cover or fill to scale the images. GIF and animated images are not scaled.',
   )
 
-const OPTIONS = { limitInputPixels: MAX_PIXELS, failOn: 'warning' } as const
-const source = (sharp: Sharp, bytes: Buffer) => sharp(bytes, OPTIONS)
+const DECODE_OPTIONS = { limitInputPixels: MAX_PIXELS, failOn: 'warning' } as const
+const createDecoder = (sharp: Sharp, bytes: Buffer) => sharp(bytes, DECODE_OPTIONS)
 
 async function withImageErrors<Value>(image: ImageFile, task: () => Promise<Value>): Promise<Value> {
   try {
@@ -132,9 +132,9 @@ async function withImageErrors<Value>(image: ImageFile, task: () => Promise<Valu
   }
 }
 
-const REPLACE = 'Replace the file, or remove it from art.yaml.'
+const REPLACE_HINT = 'Replace the file, or remove it from art.yaml.'
 
 /** Returns the error for an image, with its location in `art.yaml`. */
-export function imageError(image: ImageFile, message: string, hint: string = REPLACE, cause?: unknown): GdnError {
+export function imageError(image: ImageFile, message: string, hint: string = REPLACE_HINT, cause?: unknown): GdnError {
   return new GdnError('invalid_input', `${quoted(image.file)} ${message}`, { place: image.place, hint, cause })
 }

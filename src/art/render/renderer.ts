@@ -3,11 +3,11 @@ import type { Art, ArtFormat, ArtTrait, EditionItem } from '../types.ts'
 import type { Pixels, Rgba } from './blend.ts'
 import { composite, type Layer } from './composite.ts'
 import { loadSharp, type Sharp } from './load-sharp.ts'
-import { decodeImage, type Fit, type ImageFile, readImageFile, type Size, sizeOf } from './read-image.ts'
+import { decodeImage, type Fit, type ImageFile, readImageFile, readSize, type Size } from './read-image.ts'
 import type { LayerImage } from './spans.ts'
 
 /** Maximum size of the decoded images in the cache. */
-const CACHE_BYTES = 128 * 1024 * 1024
+const MAX_CACHE_BYTES = 128 * 1024 * 1024
 
 export interface RenderOptions {
   /** The way to scale images whose size differs from the output; null to reject such images. */
@@ -37,9 +37,9 @@ export interface Renderer extends Size {
  */
 export async function openRenderer(art: Art, { fit, sharp }: RenderOptions): Promise<Renderer> {
   const loaded = sharp ?? (await loadSharp())
-  const size = art.output.size ?? (await sizeOfTrait(loaded, art.layers[0]?.traits[0] as ArtTrait))
+  const size = art.output.size ?? (await readTraitSize(loaded, art.layers[0]?.traits[0] as ArtTrait))
   const images = new ImageCache((trait) => decodeImage(loaded, trait, { ...size, fit }))
-  const background = colorOf(art)
+  const background = parseBackground(art)
   return {
     ...size,
     async render({ traits }, data) {
@@ -71,11 +71,11 @@ const ENCODERS: Record<ArtFormat, (image: Pipeline) => Pipeline> = {
 
 export const EXTENSIONS: Record<ArtFormat, string> = { png: 'png', webp: 'webp', jpeg: 'jpg' }
 
-const sizeOfTrait = async (sharp: Sharp, trait: ArtTrait): Promise<Size> =>
-  await sizeOf(sharp, trait, await readImageFile(trait))
+const readTraitSize = async (sharp: Sharp, trait: ArtTrait): Promise<Size> =>
+  await readSize(sharp, trait, await readImageFile(trait))
 
 /** Returns the SHA-256 of an image's size and pixels, as lower-case hex. The hash doesn't depend on the encoding. */
-export function pixelsHash({ width, height, data }: Pixels): string {
+export function hashPixels({ width, height, data }: Pixels): string {
   return createHash('sha256').update(`${width}x${height} rgba8\n`).update(data).digest('hex')
 }
 
@@ -105,7 +105,7 @@ class ImageCache {
     cached.bytes = data.byteLength
     this.#bytes += cached.bytes
     for (const [oldest, { bytes }] of this.#images) {
-      if (this.#bytes <= CACHE_BYTES) break
+      if (this.#bytes <= MAX_CACHE_BYTES) break
       this.#images.delete(oldest)
       this.#bytes -= bytes
     }
@@ -119,7 +119,7 @@ interface CachedImage {
 }
 
 /** Returns the color below all layers. For JPEG, which has no transparency, the default is white. */
-function colorOf({ output: { background, format } }: Art): Rgba {
+function parseBackground({ output: { background, format } }: Art): Rgba {
   const text = background ?? (format === 'jpeg' ? '#ffffff' : '#00000000')
   const [red = 0, green = 0, blue = 0, alpha = 255] = (text.slice(1).match(/../g) ?? []).map((hex) =>
     Number.parseInt(hex, 16),

@@ -9,7 +9,7 @@ export const OPAQUE = 2
  * Minimum length of a run of equal pixels. Shorter runs become part of a mixed span, because more spans would cost more
  * than they save.
  */
-const SHORTEST = 16
+const MIN_SPAN_PIXELS = 16
 
 /** The image of a layer, as spans of its rows. Only the visible pixels are stored. */
 export interface LayerImage {
@@ -24,7 +24,7 @@ export interface LayerImage {
   data: Uint8Array
 }
 
-export function layerImage({ width, height, data }: Pixels): LayerImage {
+export function toLayerImage({ width, height, data }: Pixels): LayerImage {
   const kinds: number[] = []
   const ends: number[] = []
   const rows = new Uint32Array(height + 1)
@@ -76,7 +76,7 @@ function findSpans(row: Uint8Array, kinds: number[], ends: number[]): void {
     if (alpha === 0 || alpha === 255) {
       while (end < width && row[end * 4 + 3] === alpha) end += 1
     }
-    const isLong = end - x >= SHORTEST && (alpha === 0 || alpha === 255)
+    const isLong = end - x >= MIN_SPAN_PIXELS && (alpha === 0 || alpha === 255)
     add(isLong ? (alpha === 0 ? TRANSPARENT : OPAQUE) : MIXED, end)
     x = end
   }

@@ -1,15 +1,15 @@
 import { freshRows } from '../../state/edited-rows.ts'
-import type { RowsIn } from '../../state/rows.ts'
-import { findReplaced, type KnownPairs, missingRows } from '../rows/edited-rows.ts'
-import { isContentKey, referenceOf } from '../rows/row-key.ts'
+import type { RowLocation } from '../../state/rows.ts'
+import { findRemovedSentRows, findReplacedIds, type KnownPairs } from '../rows/edited-rows.ts'
+import { isContentKey, toReferenceId } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import { rowsWithMovedFiles } from './moved-files.ts'
-import { findPairs, type Pair, renamedOf } from './pairing.ts'
-import { ServerNames } from './server-names.ts'
+import { findPairs, type Pair, selectRenamedPairs } from './pairing.ts'
+import { ReferenceLookup } from './server-names.ts'
 
 // `prepare` (for mints) and `withPlan` (for plans) use this file to find rows that were minted under another key. Both
-// then call `refuseClaimed`.
+// then call `refuseClaimedRows`.
 
 /** Rows that were minted under another key, with their NFTs. */
 export interface RowPairs {
@@ -17,16 +17,16 @@ export interface RowPairs {
    * Rows that got an ID after the mint, and rows without an ID whose files were moved or whose columns were reordered
    * after the mint.
    */
-  all: readonly Pair[]
+  allPairs: readonly Pair[]
   /** The pairs whose rows got an ID after they were minted. */
-  identified: readonly Pair[]
+  pairsWithAddedId: readonly Pair[]
   /** The pairs whose operations in the state get a new key. */
-  renamed: ReturnType<typeof renamedOf>
-  paired: KnownPairs
+  renamedPairs: ReturnType<typeof selectRenamedPairs>
+  knownPairs: KnownPairs
 }
 
 const knownPairsOf = (pairs: readonly Pair[]): KnownPairs => ({
-  operations: new Set(renamedOf(pairs).map(({ sent }) => sent)),
+  operations: new Set(selectRenamedPairs(pairs).map(({ sent }) => sent)),
   positions: new Set(pairs.map(({ row }) => row.position)),
 })
 
@@ -40,13 +40,18 @@ export async function pairRows(
   store: StoredRun,
   options: BatchOptions,
   client: BatchClient | null,
-  rows: RowsIn,
+  rows: RowLocation,
 ): Promise<RowPairs> {
   const { drop } = store
-  const identified = await findPairs(store, options, client, rows)
+  const pairsWithAddedId = await findPairs(store, options, client, rows)
   const relocated = drop.setId === null ? [] : await rowsWithMovedFiles(store, rows)
-  const all = [...identified, ...relocated]
-  return { all, identified, renamed: renamedOf(all), paired: knownPairsOf(all) }
+  const allPairs = [...pairsWithAddedId, ...relocated]
+  return {
+    allPairs,
+    pairsWithAddedId,
+    renamedPairs: selectRenamedPairs(allPairs),
+    knownPairs: knownPairsOf(allPairs),
+  }
 }
 
 /**
@@ -57,17 +62,17 @@ export async function pairRows(
  * @param paired rows that were minted under another key, and their operations
  * @throws GdnError `edited_rows` unless new rows are permitted
  */
-export async function findReplacedRows(
+export async function findReplacedOperationIds(
   store: StoredRun,
   options: BatchOptions,
   client: BatchClient | null,
-  { rows, paired }: { rows: RowsIn; paired: KnownPairs },
+  { rows, paired }: { rows: RowLocation; paired: KnownPairs },
 ): Promise<string[]> {
   const { drop } = store
   if (drop.setId === null) return []
   const minted = client === null ? paired : await withMintedElsewhere(store, options, client, { rows, paired })
   const newRows = options.newRows === true
-  return await store.read((sql) => findReplaced(sql, drop, rows, { newRows, setId: drop.setId, paired: minted }))
+  return await store.read((sql) => findReplacedIds(sql, drop, rows, { newRows, setId: drop.setId, paired: minted }))
 }
 
 /**
@@ -79,26 +84,26 @@ async function withMintedElsewhere(
   store: StoredRun,
   options: Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'signal'>,
   client: Pick<BatchClient, 'call' | 'supports' | 'learnCapabilities'>,
-  { rows, paired }: { rows: RowsIn; paired: KnownPairs },
+  { rows, paired }: { rows: RowLocation; paired: KnownPairs },
 ): Promise<KnownPairs> {
   const { drop } = store
-  const missing = await store.read((sql) => missingRows(sql, drop, rows, paired))
-  const all = missing.length === 0 ? [] : await store.read((sql) => freshRows(sql, drop, rows, drop.setId))
+  const removedRows = await store.read((sql) => findRemovedSentRows(sql, drop, rows, paired))
+  const all = removedRows.length === 0 ? [] : await store.read((sql) => freshRows(sql, drop, rows, drop.setId))
   const fresh = all.filter(({ position }) => !paired.positions.has(position))
   if (fresh.length === 0) return paired
-  const server = new ServerNames(client, options)
+  const server = new ReferenceLookup(client, options)
   if (client.supports('references') === null) await client.learnCapabilities({ signal: options.signal })
-  const names = new Map(fresh.map((row) => [row, referenceOf(drop, row)]))
-  const nfts = client.supports('references') === true ? await server.nftsOf([...names.values()]) : new Map()
+  const names = new Map(fresh.map((row) => [row, toReferenceId(drop, row)]))
+  const nfts = client.supports('references') === true ? await server.findNfts([...names.values()]) : new Map()
   // If a row has the reference ID of a row that is no longer in the manifest, it is an edit of that row. For example,
   // it may have another file.
-  const ownNfts = new Set<unknown>(missing.flatMap(({ key, nft }) => (isContentKey(key) ? [nft] : [])))
+  const ownNfts = new Set<unknown>(removedRows.flatMap(({ key, nft }) => (isContentKey(key) ? [nft] : [])))
   const knownPositions = [...names].flatMap(([{ position }, name]) =>
     nfts.has(name) && !ownNfts.has(nfts.get(name)) ? position : [],
   )
   const positions = new Set([...paired.positions, ...knownPositions])
   if (knownPositions.length === fresh.length) return { ...paired, positions }
-  const ended = await server.endedOf(missing.flatMap(({ nft }) => nft ?? []))
-  const endedRows = missing.filter(({ nft }) => ended.has(nft ?? '')).map(({ id }) => id)
+  const ended = await server.findEndedNfts(removedRows.flatMap(({ nft }) => nft ?? []))
+  const endedRows = removedRows.filter(({ nft }) => ended.has(nft ?? '')).map(({ id }) => id)
   return { operations: new Set([...paired.operations, ...endedRows]), positions }
 }

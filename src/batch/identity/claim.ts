@@ -5,28 +5,28 @@ import { sha256OfFileSync } from '../../core/sha256-of-file.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import {
-  enterChecked,
+  fillCheckedRows,
+  findRowsOfOtherDrop,
   hasOtherUploads,
-  rowsOfOther,
   rowsWithOtherIds,
   type SharedRow,
   sharedRows,
   storedRowTexts,
 } from '../../state/claims.ts'
-import { type Drop, isOfList, listDrops, storedListOf, uploadsOf } from '../../state/drops.ts'
-import { addedRows, type RowsIn } from '../../state/rows.ts'
-import { refuseEdited } from '../rows/edited-rows.ts'
+import { type Drop, isListDrop, listDrops, readStoredList, readUploads } from '../../state/drops.ts'
+import { addedRows, type RowLocation } from '../../state/rows.ts'
+import { refuseEditedRows } from '../rows/edited-rows.ts'
 import type { StoredRow } from '../rows/manifest-row.ts'
-import { countDrop, openRows } from '../rows/row-counts.ts'
-import { shownKey } from '../rows/row-key.ts'
-import { copyHash, rowOfParts, splitRowText } from '../rows/row-text.ts'
-import { howToResume } from '../runs/how-to-resume.ts'
-import { howToGoOn, howToMove } from '../runs/moved-run.ts'
+import { countOpenRows, countRowsByStatus } from '../rows/row-counts.ts'
+import { formatKey } from '../rows/row-key.ts'
+import { copyHash, parseRowParts, splitRowText } from '../rows/row-text.ts'
+import { formatResumeCommand } from '../runs/how-to-resume.ts'
+import { formatMoveHint, formatSameManifestHint } from '../runs/moved-run.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchOptions } from '../types.ts'
-import { seemChanged } from './renumbered.ts'
+import { isLargeShare } from './renumbered.ts'
 
-export const MAX_NAMED = 50
+export const MAX_LISTED_ROWS = 50
 const MAX_MOVES = 3
 
 interface NamedRow {
@@ -40,27 +40,27 @@ interface OtherClaims {
   /** The keys of the rows. A row that belongs to several runs counts once. */
   keys: Set<string>
   /** The command that resumes each run, keyed by the run's name. Null for a finished run. */
-  runs: Map<string, string | null>
+  resumeCommands: Map<string, string | null>
   /**
-   * Whether the manifest of every run in `runs` differs from this run's manifest. Such a run may be another drop with
+   * Whether the manifest of every run in `resumeCommands` differs from this run's manifest. Such a run may be another drop with
    * the same IDs.
    */
-  ofOtherFiles: boolean
+  haveOtherManifests: boolean
   /** Whether the content of any row differs from that in the other run. */
   hasOtherContent: boolean
   /** The path of another run's manifest if that file no longer exists, or null. */
-  missing: string | null
+  missingManifest: string | null
   /**
    * Hints on how to take over another run whose manifest was moved, and on how to resume a run of this manifest. Each
    * hint has a reason: the rows of this run have the same content as that run's rows, or only the same IDs, or both
    * runs have the same manifest.
    */
-  moves: Map<string, 'content' | 'ids' | 'manifest'>
+  hintReasons: Map<string, 'content' | 'ids' | 'manifest'>
 }
 
 /** The rows that a run would send, and the rows whose new keys must not belong to another run. */
 interface CheckedRows {
-  rows: RowsIn
+  rows: RowLocation
   /** Whether the rows were read from the manifest. If false, they are the stored rows. */
   isRead: boolean
   /** Positions of pending rows. All other rows have a live operation. */
@@ -89,7 +89,7 @@ interface CheckedRows {
  *   afterwards are compared.
  * - A row that got an ID after it was minted isn't sent. Only its new key is compared.
  * - If a new run and another run have a row with the same key, both runs are assumed to use the same manifest.
- *   Edited rows are then refused as well (`refuseEdited`).
+ *   Edited rows are then refused as well (`refuseEditedRows`).
  *
  * For example, the run jan has the rows 1 and 2, and a new run of another manifest has 1, 2 and 3. Without a name, the
  * new run is refused because of the rows 1 and 2. With `--run feb`, the new run may send each row whose content differs
@@ -97,27 +97,19 @@ interface CheckedRows {
  *
  * @throws GdnError `already_accepted`, `edited_rows`
  */
-export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions, checked: CheckedRows): void {
+export function refuseClaimedRows(sql: Sql, store: StoredRun, options: BatchOptions, checked: CheckedRows): void {
   const { drop } = store
   if (options.again === true || options.reconcileOnly === true) return
   const collections = new Set(store.collections(sql))
   const otherDrops = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
   if (otherDrops.length === 0) return
-  const claimed: OtherClaims = {
-    rows: [],
-    keys: new Set(),
-    runs: new Map(),
-    ofOtherFiles: true,
-    hasOtherContent: false,
-    missing: null,
-    moves: new Map(),
-  }
+  const claimed = noClaims()
   const renamed = new Set(checked.renamed.map(({ row }) => row.key))
   const positions = [...checked.pending, ...checked.renamed.map(({ row }) => row.position)]
   if (positions.length === 0) return
-  const hasNames = enterChecked(sql, checked.rows, positions)
+  const hasNames = fillCheckedRows(sql, checked.rows, positions)
   const isNew = drop.setId === null && options.lookup !== false
-  const alike = new Map<string, NamedRow>()
+  const sameContentRows = new Map<string, NamedRow>()
   let added: Set<string> | null = null
   for (const other of otherDrops) {
     let isChecked = (_key: string): boolean => true
@@ -129,35 +121,47 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
       isChecked = (key) => keys.has(key)
     }
     const isOtherDrop = isAnotherDrop(drop, other)
-    const goOn = howToGoOn(drop, other, options)
-    const uploaded = filesMintedBy(sql, other)
+    const sameManifestHint = formatSameManifestHint(drop, other, options)
+    const uploaded = createUploadCheck(sql, other)
     let isOneManifest = false
-    const which = { kept: rowsAsSent(sql, other), hasNames, lists: [drop, other].filter(isOfList).length }
+    const which = { kept: rowsAsSent(sql, other), hasNames, lists: [drop, other].filter(isListDrop).length }
     const shared = sharedRows(sql, other, which)
     // A run with the content of the rows is more likely to have had this manifest than a run with a similar path.
     const hasContent = shared.some((row) => row.portable === row.otherPortable)
-    const move = howToMove(drop, other, hasContent ? [other] : otherDrops)
+    const moveHint = formatMoveHint(drop, other, hasContent ? [other] : otherDrops)
     for (const row of shared) {
       // Rows of different drops, or with different keys, are the same only if their content is the same.
       if (isOtherDrop && row.portable !== row.otherPortable && row.isSameAddress !== 1) continue
       if ((isOtherDrop || row.key !== row.otherKey) && haveDifferentFiles(row, uploaded)) continue
       if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue
       isOneManifest ||= row.key === row.otherKey
-      if (!claimed.runs.has(other.name)) claimed.runs.set(other.name, howToFinish(sql, other))
-      addClaimed(claimed, row, other, { move, hasContent, goOn })
+      if (!claimed.resumeCommands.has(other.name))
+        claimed.resumeCommands.set(other.name, formatResumeIfOpen(sql, other))
+      addClaimedRow(claimed, row, other, { move: moveHint, hasContent, goOn: sameManifestHint })
     }
     if (isNew) {
-      for (const { key, line } of rowsWithOtherIds(sql)) alike.set(key, { key: shownKey(key), line, run: other.name })
+      for (const { key, line } of rowsWithOtherIds(sql))
+        sameContentRows.set(key, { key: formatKey(key), line, run: other.name })
     }
     // Shared rows show that both runs use the same manifest, even if its path and name differ.
     if (drop.setId === null && isOneManifest && !isOtherDrop && options.newRows !== true) {
-      refuseEdited(sql, other, checked.rows)
+      refuseEditedRows(sql, other, checked.rows)
     }
   }
   if (claimed.keys.size > 0)
     throw alreadyAcceptedError(claimed, drop, Math.max(0, positions.length - claimed.keys.size))
-  if (seemChanged(alike.size, positions.length)) throw seemsRenamedError([...alike.values()])
+  if (isLargeShare(sameContentRows.size, positions.length)) throw seemsRenamedError([...sameContentRows.values()])
 }
+
+const noClaims = (): OtherClaims => ({
+  rows: [],
+  keys: new Set(),
+  resumeCommands: new Map(),
+  haveOtherManifests: true,
+  hasOtherContent: false,
+  missingManifest: null,
+  hintReasons: new Map(),
+})
 
 /**
  * Yields the rows of a run as they were sent or last applied. The run may have read an edited manifest since, but its
@@ -165,23 +169,23 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
  */
 export function* rowsAsSent(sql: Sql, drop: Drop) {
   for (const kept of storedRowTexts(sql, drop)) {
-    yield { ...kept, portable: copyHash({ line: 0, id: null, ...rowOfParts(splitRowText(kept.body)) }) }
+    yield { ...kept, portable: copyHash({ line: 0, id: null, ...parseRowParts(splitRowText(kept.body)) }) }
   }
 }
 
 function seemsRenamedError(rows: NamedRow[]): GdnError {
   const runs = [...new Set(rows.map(({ run }) => run))]
-  const message = `${rows.length} rows of the manifest have the same content as rows with other IDs in ${otherRuns(runs)}: ${runs.join(', ')}`
+  const message = `${rows.length} rows of the manifest have the same content as rows with other IDs in ${formatOtherRuns(runs)}: ${runs.join(', ')}`
   return new GdnError('seems_minted', message, {
     hint: [
       'Nothing was sent. If you changed the IDs, restore them.',
       'To mint all rows anyway, run `gdn batch mint` with --again.',
     ].join('\n'),
-    details: { rows: rows.slice(0, MAX_NAMED), count: rows.length },
+    details: { rows: rows.slice(0, MAX_LISTED_ROWS), count: rows.length },
   })
 }
 
-const otherRuns = (names: readonly string[]): string => (names.length === 1 ? 'another run' : 'other runs')
+const formatOtherRuns = (names: readonly string[]): string => (names.length === 1 ? 'another run' : 'other runs')
 
 /** Returns whether the collection has runs of other drops, whose rows may have the same IDs as rows of this run. */
 export function hasOtherDrops(sql: Sql, store: StoredRun): boolean {
@@ -199,7 +203,7 @@ export function isAnotherDrop(drop: Drop, other: Drop): boolean {
   if (drop.runName === null && other.runName === null) return false
   if (drop.referenceScope === other.referenceScope) return false
   // Several lists may use the same manifest.
-  if (isOfList(drop) && isOfList(other)) return true
+  if (isListDrop(drop) && isListDrop(other)) return true
   if (manifest === null || drop.manifest === null || manifest === drop.manifest) return false
   return drop.setId === null ? existsSync(manifest) : drop.scope !== other.scope
 }
@@ -216,17 +220,17 @@ export function refuseNftsOfOthers(sql: Sql, store: StoredRun): void {
   const collections = new Set(store.collections(sql))
   const otherDrops = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
   for (const other of otherDrops) {
-    const rows = rowsOfOther(sql, drop, other)
+    const rows = findRowsOfOtherDrop(sql, drop, other)
     const [first] = rows
     if (first === undefined) continue
     const many = rows.length === 1 ? '1 NFT that would change belongs' : `${rows.length} NFTs that would change belong`
     throw new GdnError('already_accepted', `${many} to another run of this collection: ${other.name}`, {
       hint: [
-        `Nothing was sent. ${howToMove(drop, other, otherDrops) ?? ''}`.trimEnd(),
+        `Nothing was sent. ${formatMoveHint(drop, other, otherDrops) ?? ''}`.trimEnd(),
         'If this manifest is another drop, add --run <name>.',
       ].join('\n'),
       details: {
-        rows: rows.slice(0, MAX_NAMED).map(({ key, line }) => ({ key: shownKey(key), line, run: other.name })),
+        rows: rows.slice(0, MAX_LISTED_ROWS).map(({ key, line }) => ({ key: formatKey(key), line, run: other.name })),
       },
     })
   }
@@ -236,13 +240,13 @@ export function refuseNftsOfOthers(sql: Sql, store: StoredRun): void {
  * Returns a function that checks whether a run may have minted the current content of a local file. The files of
  * adopted NFTs are unknown.
  */
-export function filesMintedBy(sql: Sql, drop: Drop): (path: string) => boolean {
+export function createUploadCheck(sql: Sql, drop: Drop): (path: string) => boolean {
   const isUploaded = new Map<string, boolean>()
   let hashes: ReadonlyMap<string, string> | null = null
   let mayBeAny = false
   return (path) => {
     if (hashes === null) {
-      hashes = uploadsOf(sql, drop.id)
+      hashes = readUploads(sql, drop.id)
       mayBeAny = hasOtherUploads(sql, drop)
     }
     const result = mayBeAny || (isUploaded.get(path) ?? (hashes.size > 0 && hashes.has(hashIfReadable(path) ?? '')))
@@ -261,17 +265,17 @@ function hashIfReadable(path: string): string | null {
 }
 
 const haveDifferentFiles = ({ body, otherBody }: SharedRow, isUploaded: (path: string) => boolean): boolean =>
-  areDifferent(filesOf(body), filesOf(otherBody), isUploaded)
+  areFilesDifferent(filesOf(body), filesOf(otherBody), isUploaded)
 
 export const filesOf = (body: Uint8Array | null): ManifestRow['localFiles'] =>
-  body === null ? [] : rowOfParts(splitRowText(body)).localFiles
+  body === null ? [] : parseRowParts(splitRowText(body)).localFiles
 
 /**
  * Returns whether any two files with the same key differ. Files of the same size count as equal. If the sizes differ,
  * the other run's file may have been replaced after its upload, so the function checks whether the content was
  * uploaded. Ignores missing files, because they may have been moved.
  */
-function areDifferent(
+function areFilesDifferent(
   files: ManifestRow['localFiles'],
   otherFiles: ManifestRow['localFiles'],
   isUploaded: (path: string) => boolean,
@@ -279,40 +283,41 @@ function areDifferent(
   return files.some(({ key, path }) => {
     const other = otherFiles.find((file) => file.key === key)
     if (other === undefined || other.path === path) return false
-    const [size, otherSize] = [sizeOf(path), sizeOf(other.path)]
+    const [size, otherSize] = [readFileSize(path), readFileSize(other.path)]
     return size !== null && otherSize !== null && size !== otherSize && !isUploaded(path)
   })
 }
 
-function howToFinish(sql: Sql, drop: Drop): string | null {
-  const counts = countDrop(sql, drop, false)
+function formatResumeIfOpen(sql: Sql, drop: Drop): string | null {
+  const counts = countRowsByStatus(sql, drop, false)
   // A run that was about to retry failed rows isn't finished, even if it has no open rows.
-  const isFinished = drop.endedAt !== null && openRows(counts) === 0
-  return isFinished ? null : howToResume(drop, counts.pending)
+  const isFinished = drop.endedAt !== null && countOpenRows(counts) === 0
+  return isFinished ? null : formatResumeCommand(drop, counts.pending)
 }
 
-const sizeOf = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.size ?? null
+const readFileSize = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.size ?? null
 
 /** Describes the source of a run's rows for messages: the list of receivers or the manifest. */
 function sourceOf(drop: Drop): string {
-  const list = storedListOf(drop)
+  const list = readStoredList(drop)
   if (list === null) return 'the manifest'
   return list.path === null ? 'the list' : basename(list.path)
 }
 
-function addClaimed(
+function addClaimedRow(
   claimed: OtherClaims,
   row: SharedRow,
   { name, manifest }: Drop,
   { move, hasContent, goOn }: { move: string | null; hasContent: boolean; goOn: string | null },
 ): void {
   claimed.hasOtherContent ||= row.portable !== row.otherPortable && row.isSameAddress !== 1
-  claimed.ofOtherFiles &&= move !== null
-  if (move !== null && manifest !== null && !existsSync(manifest)) claimed.missing ??= manifest
-  if (move !== null && claimed.moves.get(move) !== 'content') claimed.moves.set(move, hasContent ? 'content' : 'ids')
-  if (goOn !== null) claimed.moves.set(goOn, 'manifest')
-  if (!claimed.keys.has(row.key) && claimed.rows.length < MAX_NAMED) {
-    claimed.rows.push({ key: shownKey(row.key), line: row.line, run: name })
+  claimed.haveOtherManifests &&= move !== null
+  if (move !== null && manifest !== null && !existsSync(manifest)) claimed.missingManifest ??= manifest
+  if (move !== null && claimed.hintReasons.get(move) !== 'content')
+    claimed.hintReasons.set(move, hasContent ? 'content' : 'ids')
+  if (goOn !== null) claimed.hintReasons.set(goOn, 'manifest')
+  if (!claimed.keys.has(row.key) && claimed.rows.length < MAX_LISTED_ROWS) {
+    claimed.rows.push({ key: formatKey(row.key), line: row.line, run: name })
   }
   claimed.keys.add(row.key)
 }
@@ -322,14 +327,18 @@ function addClaimed(
  *
  * @param otherCount the number of rows that no other run has
  */
-function howToMint(drop: Drop, { ofOtherFiles, hasOtherContent, missing }: OtherClaims, otherCount: number): string {
+function formatMintHint(
+  drop: Drop,
+  { haveOtherManifests, hasOtherContent, missingManifest }: OtherClaims,
+  otherCount: number,
+): string {
   // See `isAnotherDrop`.
-  if (missing !== null) {
-    return `If this manifest is another drop, run \`gdn batch mint\` with --again. --run <name> alone is not enough, because the manifest of the other run no longer exists: ${missing}`
+  if (missingManifest !== null) {
+    return `If this manifest is another drop, run \`gdn batch mint\` with --again. --run <name> alone is not enough, because the manifest of the other run no longer exists: ${missingManifest}`
   }
   const { runName } = drop
-  const isSecond = runName !== null || !ofOtherFiles
-  const all = isOfList(drop) ? 'mint to all receivers, including these' : 'mint all rows, including these'
+  const isSecond = runName !== null || !haveOtherManifests
+  const all = isListDrop(drop) ? 'mint to all receivers, including these' : 'mint all rows, including these'
   const action = otherCount === 0 ? 'mint them a second time' : `${all} a second time`
   if (!isSecond) {
     return [
@@ -345,43 +354,49 @@ function howToMint(drop: Drop, { ofOtherFiles, hasOtherContent, missing }: Other
 function alreadyAcceptedError(claimed: OtherClaims, drop: Drop, otherCount: number): GdnError {
   const { setId } = drop
   const source = sourceOf(drop)
-  const { rows, runs, moves } = claimed
+  const { rows, resumeCommands, hintReasons } = claimed
   const count = claimed.keys.size
   const isNew = setId === null
-  const names = [...runs.keys()]
-  const open = names.find((name) => runs.get(name) !== null)
-  const hasContent = [...moves.values()].includes('content')
-  const likely = [...moves].filter(([, reason]) => reason !== 'ids' || !hasContent).map(([hint]) => hint)
-  const moved = isNew ? likely.slice(0, MAX_MOVES) : []
-  const resume = runs.get(open ?? '') ?? ''
+  const names = [...resumeCommands.keys()]
+  const openRun = names.find((name) => resumeCommands.get(name) !== null)
+  const hasContent = [...hintReasons.values()].includes('content')
+  const likelyHints = [...hintReasons].filter(([, reason]) => reason !== 'ids' || !hasContent).map(([hint]) => hint)
+  const moveHints = isNew ? likelyHints.slice(0, MAX_MOVES) : []
+  const resume = resumeCommands.get(openRun ?? '') ?? ''
   // The command that resumes the run needs the missing manifest.
-  const isLost = claimed.missing !== null && resume.startsWith('gdn batch mint')
-  const finish = isLost ? '' : `, and \`${resume}\` to finish it`
+  const isManifestMissing = claimed.missingManifest !== null && resume.startsWith('gdn batch mint')
+  const finish = isManifestMissing ? '' : `, and \`${resume}\` to finish it`
   const many = count === 1 ? `1 row of ${source} belongs` : `${count} rows of ${source} belong`
-  return new GdnError('already_accepted', `${many} to ${otherRuns(names)} of this collection: ${names.join(', ')}`, {
-    hint: [
-      ...(isLost ? moved : []),
-      ...(open === undefined
-        ? [`Nothing was sent. The run ${names[0]} is finished. Run \`gdn batch results ${names[0]}\` to show its NFTs.`]
-        : [
-            `Nothing was sent. Run \`gdn batch status ${open}\` to show that run${finish}.`,
-            `If that run has sent nothing, you can remove it with \`gdn batch rm ${open}\`.`,
-          ]),
-      isOfList(drop)
-        ? 'Only one run can send the same NFT to a receiver.'
-        : 'Two rows are the same if they have the same ID or, without IDs, the same content.',
-      ...(isLost ? [] : moved),
-      ...(isNew && otherCount > 0 && !isOfList(drop)
-        ? [
-            `To mint only the other ${otherCount === 1 ? 'row' : `${otherCount} rows`}, remove these rows from ${source}.`,
-          ]
-        : []),
-      isNew
-        ? howToMint(drop, claimed, otherCount)
-        : otherCount === 0
-          ? 'To mint all rows of this run a second time, not only these rows, run `gdn batch mint` with --again.'
-          : `To send the other rows, remove these rows from ${source} and run the same command again.`,
-    ].join('\n'),
-    details: { rows: rows.sort((a, b) => a.line - b.line), count },
-  })
+  return new GdnError(
+    'already_accepted',
+    `${many} to ${formatOtherRuns(names)} of this collection: ${names.join(', ')}`,
+    {
+      hint: [
+        ...(isManifestMissing ? moveHints : []),
+        ...(openRun === undefined
+          ? [
+              `Nothing was sent. The run ${names[0]} is finished. Run \`gdn batch results ${names[0]}\` to show its NFTs.`,
+            ]
+          : [
+              `Nothing was sent. Run \`gdn batch status ${openRun}\` to show that run${finish}.`,
+              `If that run has sent nothing, you can remove it with \`gdn batch rm ${openRun}\`.`,
+            ]),
+        isListDrop(drop)
+          ? 'Only one run can send the same NFT to a receiver.'
+          : 'Two rows are the same if they have the same ID or, without IDs, the same content.',
+        ...(isManifestMissing ? [] : moveHints),
+        ...(isNew && otherCount > 0 && !isListDrop(drop)
+          ? [
+              `To mint only the other ${otherCount === 1 ? 'row' : `${otherCount} rows`}, remove these rows from ${source}.`,
+            ]
+          : []),
+        isNew
+          ? formatMintHint(drop, claimed, otherCount)
+          : otherCount === 0
+            ? 'To mint all rows of this run a second time, not only these rows, run `gdn batch mint` with --again.'
+            : `To send the other rows, remove these rows from ${source} and run the same command again.`,
+      ].join('\n'),
+      details: { rows: rows.sort((a, b) => a.line - b.line), count },
+    },
+  )
 }

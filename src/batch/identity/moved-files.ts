@@ -6,38 +6,38 @@ import { sha256OfFile } from '../../core/sha256-of-file.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import {
-  changedArranged,
   freshRows,
   type MovedRow,
   movedRows,
   type RelocatedRow,
+  readRearrangedRows,
+  readRemovedSentRows,
   sentBodies,
-  vanishedRows,
 } from '../../state/edited-rows.ts'
-import { type RowsIn, rowsAt } from '../../state/rows.ts'
-import { type StoredRow, storedRowOf } from '../rows/manifest-row.ts'
+import { type RowLocation, readRowsAt } from '../../state/rows.ts'
+import { parseStoredRow, type StoredRow } from '../rows/manifest-row.ts'
 import { isContentKey, rowReferenceId } from '../rows/row-key.ts'
-import { copyHash, rowOfParts, splitRowText } from '../rows/row-text.ts'
+import { copyHash, parseRowParts, splitRowText } from '../rows/row-text.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { Pair } from './pairing.ts'
-import { textsOfLeft } from './texts-of-left.ts'
+import { readRemovedRowTexts } from './texts-of-left.ts'
 
 /**
  * Returns the run's rows without an ID whose local files were moved (for example with the manifest) or whose columns
  * were reordered. Each row has its operation. Both changes alter the row's content, but not its reference ID.
  */
-export async function rowsWithMovedFiles(store: StoredRun, rows: RowsIn): Promise<Pair[]> {
+export async function rowsWithMovedFiles(store: StoredRun, rows: RowLocation): Promise<Pair[]> {
   const { drop } = store
   const candidates = await store.read((sql) =>
     [...movedRows(sql, drop, rows), ...returnedRows(sql, store, rows)]
       .filter(isFirstOfOperation())
       .flatMap((moved) =>
-        rowsAt(sql, rows, [moved.position]).map((record) => ({ ...moved, row: storedRowOf(record) })),
+        readRowsAt(sql, rows, [moved.position]).map((record) => ({ ...moved, row: parseStoredRow(record) })),
       ),
   )
   const pairs: Pair[] = []
   for (const { reference: name, body, id: operationId, operation, nft, row } of candidates) {
-    if (!(await areSame(store, filesOf(body), row.row.localFiles))) continue
+    if (!(await haveSameFiles(store, filesOf(body), row.row.localFiles))) continue
     const reference = rowReferenceId(drop.referenceScope, name)
     const names = { reference, mintedAs: reference, label: null, alias: 'stored' } as const
     pairs.push({ row, nftGdnId: nft ?? '', operation, sent: operationId, ...names })
@@ -55,15 +55,17 @@ function isFirstOfOperation(): (row: MovedRow) => boolean {
  * Returns new rows that the run sent earlier. They left the manifest, and their files were moved before they returned.
  * The current rows of the run don't contain these rows.
  */
-function returnedRows(sql: Sql, { drop }: StoredRun, rows: RowsIn): MovedRow[] {
+function returnedRows(sql: Sql, { drop }: StoredRun, rows: RowLocation): MovedRow[] {
   if (drop.setId === null) return []
   const fresh = freshRows(sql, drop, rows, drop.setId).filter(
     ({ key, reference }) => reference !== null && isContentKey(key),
   )
   if (fresh.length === 0) return []
   const positions = new Map(fresh.map(({ reference, position }) => [reference, position]))
-  const left = vanishedRows(sql, drop, rows, { withReplaced: true }).filter(({ reference }) => reference === null)
-  const texts = textsOfLeft(sql, drop, left)
+  const left = readRemovedSentRows(sql, drop, rows, { withReplaced: true }).filter(
+    ({ reference }) => reference === null,
+  )
+  const texts = readRemovedRowTexts(sql, drop, left)
   return left.flatMap(({ id, operation, nft }): MovedRow[] => {
     const { reference = '', body } = texts.get(id) ?? {}
     const position = positions.get(reference)
@@ -72,8 +74,8 @@ function returnedRows(sql: Sql, { drop }: StoredRun, rows: RowsIn): MovedRow[] {
 }
 
 /** Returns the sent rows with an ID in which only the paths of local files or the order of columns changed. */
-export async function findRelocated(store: StoredRun, rows: RowsIn, setId: number): Promise<RelocatedRow[]> {
-  return await onlyMoved(store, await store.read((sql) => changedArranged(sql, store.drop, rows, setId)))
+export async function findRelocatedRows(store: StoredRun, rows: RowLocation, setId: number): Promise<RelocatedRow[]> {
+  return await filterRelocatedRows(store, await store.read((sql) => readRearrangedRows(sql, store.drop, rows, setId)))
 }
 
 /**
@@ -82,7 +84,7 @@ export async function findRelocated(store: StoredRun, rows: RowsIn, setId: numbe
  */
 export async function relocatedPairs(
   store: StoredRun,
-  rows: RowsIn,
+  rows: RowLocation,
   pairs: readonly { sent: string; row: StoredRow }[],
 ): Promise<RelocatedRow[]> {
   const candidates = await store.read((sql) => {
@@ -91,7 +93,7 @@ export async function relocatedPairs(
       store.drop,
       pairs.map(({ sent }) => sent),
     )
-    const records = rowsAt(
+    const records = readRowsAt(
       sql,
       rows,
       pairs.map(({ row }) => row.position),
@@ -103,28 +105,32 @@ export async function relocatedPairs(
       return [{ position, operation, content, portable: portable ?? content, before: body, body: record.body }]
     })
   })
-  return await onlyMoved(store, candidates)
+  return await filterRelocatedRows(store, candidates)
 }
 
-async function onlyMoved(store: StoredRun, rows: readonly RelocatedRow[]): Promise<RelocatedRow[]> {
+async function filterRelocatedRows(store: StoredRun, rows: readonly RelocatedRow[]): Promise<RelocatedRow[]> {
   const moved: RelocatedRow[] = []
   for (const row of rows) {
-    const isCopy = copyHash({ line: 0, id: null, ...rowOfParts(splitRowText(row.before)) }) === row.portable
-    if (isCopy && (await areSame(store, filesOf(row.before), filesOf(row.body)))) moved.push(row)
+    const isCopy = copyHash({ line: 0, id: null, ...parseRowParts(splitRowText(row.before)) }) === row.portable
+    if (isCopy && (await haveSameFiles(store, filesOf(row.before), filesOf(row.body)))) moved.push(row)
   }
   return moved
 }
 
 type Files = ManifestRow['localFiles']
 
-const filesOf = (body: Uint8Array): Files => rowOfParts(splitRowText(body)).localFiles
+const filesOf = (body: Uint8Array): Files => parseRowParts(splitRowText(body)).localFiles
 
 /**
  * Returns whether the files with each key are the same, possibly at different paths. Two files are the same if the
  * earlier one no longer exists, or if their paths relative to the manifest or their contents are equal. Otherwise, the
  * row was edited.
  */
-async function areSame({ movedFrom, drop: { manifest } }: StoredRun, before: Files, files: Files): Promise<boolean> {
+async function haveSameFiles(
+  { movedFrom, drop: { manifest } }: StoredRun,
+  before: Files,
+  files: Files,
+): Promise<boolean> {
   const relativePath = (path: string, from: string | null) => relative(dirname(from ?? ''), path)
   for (const { key, path } of files) {
     const earlier = before.find((file) => file.key === key)?.path

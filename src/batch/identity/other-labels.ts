@@ -3,14 +3,14 @@ import { chunksOf } from '../../core/chunks-of.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shortenTo } from '../../core/shorten.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
-import { pageOf, pagesOf, type RowsIn } from '../../state/rows.ts'
-import { referenceOf, shownKey } from '../rows/row-key.ts'
+import { type RowLocation, readRowPage, readRowPages } from '../../state/rows.ts'
+import { formatKey, toReferenceId } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
-import { MAX_NAMED } from './claim.ts'
-import { OPERATIONS, ServerNames } from './server-names.ts'
+import { MAX_LISTED_ROWS } from './claim.ts'
+import { MINT_OPERATIONS, ReferenceLookup } from './server-names.ts'
 
-export const WITHOUT_LABEL =
+export const MISSING_LABEL_NOTE =
   'The drop has no label. If another machine minted a row without an ID and the row was edited afterwards, gdn mints the row again'
 
 /** A row whose reference ID belongs to an NFT with a label that differs from the run's label. */
@@ -26,13 +26,13 @@ export interface OtherLabel {
 }
 
 /** Returns a record's label if it differs from the run's label. Returns null if both are equal or one is missing. */
-export const otherLabelOf = (
+export const findOtherLabel = (
   { reference_label: serverLabel }: { reference_label?: string | null | undefined },
   ownLabel: string | null | undefined,
 ): string | null => (ownLabel == null || serverLabel == null || serverLabel === ownLabel ? null : serverLabel)
 
 /** Returns a list with the row if the label of its NFT differs from the run's label, and an empty list otherwise. */
-export function labeledRow(
+export function toOtherLabels(
   { key, line }: { key: string; line: number },
   {
     nftGdnId,
@@ -42,26 +42,26 @@ export function labeledRow(
   }: Omit<OtherLabel, 'key' | 'line' | 'label'> & { label: string | null | undefined },
   ownLabel: string | null | undefined,
 ): OtherLabel[] {
-  const label = otherLabelOf({ reference_label: mint.label }, ownLabel)
-  return label === null ? [] : [{ key: shownKey(key), line, nftGdnId, operation, reference, label }]
+  const label = findOtherLabel({ reference_label: mint.label }, ownLabel)
+  return label === null ? [] : [{ key: formatKey(key), line, nftGdnId, operation, reference, label }]
 }
 
 const MAX_LABELS = 3
-const MAX_LENGTH = 100
+const MAX_LABEL_LENGTH = 100
 
 /**
  * Returns a label as shown in messages: quoted, and shortened if it is long. Another client may have set it to any
  * text.
  */
-export const shownLabel = (label: string): string => JSON.stringify(shortenTo(label, MAX_LENGTH))
+export const formatLabel = (label: string): string => JSON.stringify(shortenTo(label, MAX_LABEL_LENGTH))
 
-export function shownLabels(labels: Iterable<string>): string {
+export function formatLabels(labels: Iterable<string>): string {
   const all = [...labels]
   const more = all.length > MAX_LABELS ? `, and ${all.length - MAX_LABELS} more` : ''
-  return `${all.slice(0, MAX_LABELS).map(shownLabel).join(', ')}${more}`
+  return `${all.slice(0, MAX_LABELS).map(formatLabel).join(', ')}${more}`
 }
 
-const HINT = [
+const OTHER_LABEL_HINT = [
   'Nothing was sent. In a collection, manifests with the same file name use the same reference IDs.',
   'If the manifest was moved, add --adopt.',
   'If this manifest is another drop, add --run <name>. gdn then mints its rows as separate NFTs.',
@@ -80,13 +80,13 @@ export const stoppedByLabelError = (message: string) =>
   })
 
 /** Rows whose NFTs have a label that differs from the run's label. */
-interface OtherLabels {
+interface LabelConflict {
   /** The first such rows, for the message. */
-  first: readonly OtherLabel[]
+  firstRows: readonly OtherLabel[]
   count: number
   labels: Iterable<string>
   /** The label of the run. */
-  own: string
+  ownLabel: string
 }
 
 /**
@@ -96,35 +96,35 @@ interface OtherLabels {
  */
 export function refuseMintedElsewhere(
   labeled: readonly OtherLabel[],
-  { label: own, adopt }: Pick<BatchOptions, 'label' | 'adopt'>,
+  { label: ownLabel, adopt }: Pick<BatchOptions, 'label' | 'adopt'>,
 ): void {
-  if (own == null || labeled.length === 0 || adopt === true) return
+  if (ownLabel == null || labeled.length === 0 || adopt === true) return
   throw otherLabelsError({
-    first: labeled,
+    firstRows: labeled,
     count: labeled.length,
     labels: new Set(labeled.map(({ label }) => label)),
-    own,
+    ownLabel,
   })
 }
 
 /** Returns the error for rows whose NFTs have another label. */
-export function otherLabelsError(conflicting: OtherLabels): GdnError {
-  const { count, labels, own } = conflicting
+export function otherLabelsError(conflicting: LabelConflict): GdnError {
+  const { count, labels, ownLabel } = conflicting
   const rows = count === 1 ? '1 row was' : `${count} rows were`
   return new GdnError(
     'seems_minted',
-    `${rows} minted by the run ${shownLabels(labels)}, but this run is ${shownLabel(own)}`,
-    { hint: HINT, details: detailsOf(conflicting) },
+    `${rows} minted by the run ${formatLabels(labels)}, but this run is ${formatLabel(ownLabel)}`,
+    { hint: OTHER_LABEL_HINT, details: detailsOf(conflicting) },
   )
 }
 
 /** Returns the error for rows that this machine minted and whose NFTs were relabeled afterwards. */
-export function adoptedElsewhereError(conflicting: OtherLabels): GdnError {
-  const { count, labels, own } = conflicting
+export function adoptedElsewhereError(conflicting: LabelConflict): GdnError {
+  const { count, labels, ownLabel } = conflicting
   const nfts = count === 1 ? 'the NFT of 1 row' : `the NFTs of ${count} rows`
   return new GdnError(
     'seems_minted',
-    `${nfts} now belong${count === 1 ? 's' : ''} to the run ${shownLabels(labels)}, but this run is ${shownLabel(own)}`,
+    `${nfts} now belong${count === 1 ? 's' : ''} to the run ${formatLabels(labels)}, but this run is ${formatLabel(ownLabel)}`,
     {
       hint: 'Nothing was sent. Another machine adopted these NFTs after this machine minted them. To adopt them again, add --adopt.',
       details: detailsOf(conflicting),
@@ -132,12 +132,12 @@ export function adoptedElsewhereError(conflicting: OtherLabels): GdnError {
   )
 }
 
-const detailsOf = ({ first, count, own }: OtherLabels) => ({
-  rows: first
-    .slice(0, MAX_NAMED)
+const detailsOf = ({ firstRows, count, ownLabel }: LabelConflict) => ({
+  rows: firstRows
+    .slice(0, MAX_LISTED_ROWS)
     .map(({ key, line, nftGdnId: nft_gdn_id, label }) => ({ key, line, nft_gdn_id, label })),
   count,
-  label: own,
+  label: ownLabel,
 })
 
 /**
@@ -169,29 +169,33 @@ export async function relabelOnServer(
   }
 }
 
-const PAGE = 1_000
+const PAGE_SIZE = 1_000
 
 /**
  * Returns the reference IDs of a run whose label on the server differs from the run's current label, because the
  * manifest was moved.
  */
-export async function labelsOfMoved(
+export async function findOutdatedLabels(
   store: StoredRun,
   options: BatchOptions,
   client: BatchClient,
-  { rows }: { rows: RowsIn },
+  { rows }: { rows: RowLocation },
 ): Promise<OtherLabel[]> {
   const { label = null, signal } = options
   if (client.supports('labels') === null) await client.learnCapabilities({ signal })
   if (label === null || client.supports('labels') !== true) return []
-  const names = new ServerNames(client, options)
+  const names = new ReferenceLookup(client, options)
   const labels: OtherLabel[] = []
-  for await (const page of pagesOf(store.state, (sql, after, limit) => pageOf(sql, rows, after, limit), PAGE)) {
-    const mints = OPERATIONS.flatMap((operation) =>
-      page.map((row) => ({ row, operation, reference: referenceOf(store.drop, row) })),
+  for await (const page of readRowPages(
+    store.state,
+    (sql, after, limit) => readRowPage(sql, rows, after, limit),
+    PAGE_SIZE,
+  )) {
+    const mints = MINT_OPERATIONS.flatMap((operation) =>
+      page.map((row) => ({ row, operation, reference: toReferenceId(store.drop, row) })),
     )
     for (const [{ row, ...mint }, { nft_gdn_id, reference_label }] of await names.lookUp(mints)) {
-      labels.push(...labeledRow(row, { ...mint, nftGdnId: nft_gdn_id ?? '', label: reference_label }, label))
+      labels.push(...toOtherLabels(row, { ...mint, nftGdnId: nft_gdn_id ?? '', label: reference_label }, label))
     }
   }
   return labels

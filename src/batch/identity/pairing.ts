@@ -2,26 +2,33 @@ import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import type { Drop } from '../../state/drops.ts'
-import { type FreshRow, freshRows, type VanishedRow, vanishedRows } from '../../state/edited-rows.ts'
+import { type FreshRow, freshRows, type RemovedSentRow, readRemovedSentRows } from '../../state/edited-rows.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
-import { pagesOf, type RowsIn, rowsAt } from '../../state/rows.ts'
-import { copyCounts, hasIds, nftsWithRows, rowsWithIds, unnamedRows } from '../../state/unnamed-rows.ts'
+import { type RowLocation, readRowPages, readRowsAt } from '../../state/rows.ts'
+import { copyCounts, hasIds, listReferencesWithoutId, nftsWithRows, rowsWithIds } from '../../state/unnamed-rows.ts'
 import {
-  editedWithoutId,
-  firstRowNames,
-  howToAdd,
-  lastRows,
+  formatEditedRowsHints,
+  formatLastRowsHint,
+  formatNewRowsHint,
   MAX_PAIRS,
-  pairsOf,
+  matchEditedPairs,
   renamedUnknownError,
+  selectFirstRows,
 } from '../rows/edited-rows.ts'
-import { type StoredRow, storedRowOf } from '../rows/manifest-row.ts'
-import { contentOfKey, copyOfKey, isContentKey, referenceOf, rowKey, rowReferenceId } from '../rows/row-key.ts'
+import { parseStoredRow, type StoredRow } from '../rows/manifest-row.ts'
+import {
+  isContentKey,
+  parseContentHash,
+  parseCopyNumber,
+  rowKey,
+  rowReferenceId,
+  toReferenceId,
+} from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
-import { labeledRow, type OtherLabel } from './other-labels.ts'
-import { ServerNames } from './server-names.ts'
-import { textsOfLeft } from './texts-of-left.ts'
+import { type OtherLabel, toOtherLabels } from './other-labels.ts'
+import { ReferenceLookup } from './server-names.ts'
+import { readRemovedRowTexts } from './texts-of-left.ts'
 
 /** A row that was minted under another key (for example, before the row got its `id`), and the row's NFT. */
 export interface Pair {
@@ -52,18 +59,18 @@ interface NftWithoutId {
   /** Whether the server has the reference ID. */
   isOnServer: boolean
   /** The NFT's row in the state. Null if only the server has the NFT. */
-  sent: VanishedRow | null
+  sent: RemovedSentRow | null
   label: string | null
 }
 
 /** Returns the pairs whose NFTs have a different label from the run's. */
-export const pairsOfOthers = (pairs: readonly Pair[], ownLabel: string | null | undefined): OtherLabel[] =>
+export const findOtherLabels = (pairs: readonly Pair[], ownLabel: string | null | undefined): OtherLabel[] =>
   pairs.flatMap(({ row: { key, row }, mintedAs: reference, ...mint }) =>
-    labeledRow({ key, line: row.line }, { ...mint, reference }, ownLabel),
+    toOtherLabels({ key, line: row.line }, { ...mint, reference }, ownLabel),
   )
 
 /** Returns the pairs that have an operation in the state. The operation is then recorded under the row's new key. */
-export const renamedOf = (pairs: readonly Pair[]): (Pair & { sent: string })[] =>
+export const selectRenamedPairs = (pairs: readonly Pair[]): (Pair & { sent: string })[] =>
   pairs.flatMap((pair) => (pair.sent === null ? [] : [{ ...pair, sent: pair.sent }]))
 
 type Options = Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'label' | 'newRows' | 'signal'>
@@ -102,42 +109,45 @@ export async function findPairs(
   store: StoredRun,
   options: Options,
   client: Client | null,
-  rows: RowsIn,
+  rows: RowLocation,
 ): Promise<Pair[]> {
   const { drop } = store
   const { label = null, signal } = options
   const isNew = drop.setId === null
-  // For a run that has begun, `findReplacedRows` finds edited rows without an ID in the state.
+  // For a run that has begun, `findReplacedOperationIds` finds edited rows without an ID in the state.
   const checksUnnamed = isNew && label !== null
   if (!checksUnnamed && !(await store.read((sql) => hasIds(sql, rows)))) return []
   // Include replaced rows. A replaced row isn't the earlier version of another row, but it may be in the manifest
   // again.
-  const vanished = await store.read((sql) => vanishedWithReferences(sql, drop, rows))
+  const vanished = await store.read((sql) => readRemovedWithReferences(sql, drop, rows))
   const inState = vanished.filter(({ key }) => isContentKey(key)).map((row) => nftWithoutIdOf(drop.referenceScope, row))
   if (client?.supports('references') === null) await client.learnCapabilities({ signal })
-  const server = client?.supports('references') === true ? new ServerNames(client, options) : null
+  const server = client?.supports('references') === true ? new ReferenceLookup(client, options) : null
   const storesAliases = client?.supports('aliases') === true
-  const unnamed = server === null ? [...inState] : await withoutAliased(server, inState)
-  if (server !== null && storesAliases) unnamed.push(...(await onServerOnly(server, store, rows, { inState, label })))
+  const unnamed = server === null ? [...inState] : await excludeAliasedNfts(server, inState)
+  if (server !== null && storesAliases)
+    unnamed.push(...(await findNftsOnlyOnServer(server, store, rows, { inState, label })))
   if (inState.length + unnamed.length === 0) return []
 
   const all = await store.read((sql) => freshRows(sql, drop, rows, drop.setId))
   const fresh = all.filter(({ key }) => !isContentKey(key))
-  const names = (await server?.nftsOf(fresh.map((row) => referenceOf(drop, row)))) ?? new Map<string, string>()
+  const names = (await server?.findNfts(fresh.map((row) => toReferenceId(drop, row)))) ?? new Map<string, string>()
   const matches = new Map<FreshRow, NftWithoutId>()
   const byNft = new Map(inState.map((nft) => [nft.nftGdnId, nft]))
   for (const row of fresh) {
-    const nft = byNft.get(names.get(referenceOf(drop, row)) ?? '')
+    const nft = byNft.get(names.get(toReferenceId(drop, row)) ?? '')
     if (nft !== undefined) matches.set(row, nft)
   }
   const named = new Set<string | null>(names.values())
   const unpairedNfts = unnamed.filter(({ nftGdnId }) => !named.has(nftGdnId))
-  const unpairedRows = fresh.filter((row) => !names.has(referenceOf(drop, row)))
+  const unpairedRows = fresh.filter((row) => !names.has(toReferenceId(drop, row)))
   const ids = unpairedNfts.flatMap(({ nftGdnId }) => nftGdnId ?? [])
-  const ended = (await server?.endedOf(ids)) ?? new Set<string | null>()
-  const byContent = await store.read((sql) => matchByContent(sql, store, rows, { unpairedRows, unpairedNfts, ended }))
+  const endedNftIds = (await server?.findEndedNfts(ids)) ?? new Set<string | null>()
+  const byContent = await store.read((sql) =>
+    matchByContent(sql, store, rows, { unpairedRows, unpairedNfts, endedNftIds }),
+  )
   const pairedNfts = new Set(byContent.values())
-  const mayBeEdited = (nft: NftWithoutId) => !pairedNfts.has(nft) && !ended.has(nft.nftGdnId) && !isReplaced(nft)
+  const mayBeEdited = (nft: NftWithoutId) => !pairedNfts.has(nft) && !endedNftIds.has(nft.nftGdnId) && !isReplaced(nft)
   const existing = options.newRows === true ? [] : unpairedNfts.filter(mayBeEdited)
   if (existing.length > 0) {
     const without = checksUnnamed ? all.filter(({ key }) => isContentKey(key)) : []
@@ -148,30 +158,37 @@ export async function findPairs(
     if (added.length > 0) throw await store.read((sql) => unpairedError(sql, store, rows, { existing, added }))
   }
 
-  const pairOf = (sql: Sql, row: FreshRow, nft: NftWithoutId, alias: Pair['alias']): Pair => {
-    const { nftGdnId, operation, reference: mintedAs, label, sent } = nft
-    if (nftGdnId === null) throw renamedUnknownError(drop.name)
-    const [record] = rowsAt(sql, rows, [row.position])
-    if (record === undefined) throw new Error('a row that was just read is missing')
-    const reference = referenceOf(drop, row)
-    return { row: storedRowOf(record), nftGdnId, operation, reference, mintedAs, label, sent: sent?.id ?? null, alias }
-  }
   return await store.read((sql) => [
-    ...[...matches].map(([row, nft]) => pairOf(sql, row, nft, 'stored')),
+    ...[...matches].map(([row, nft]) => toPair(sql, drop, rows, { row, nft, alias: 'stored' })),
     ...[...byContent].map(([row, nft]) =>
-      pairOf(sql, row, nft, storesAliases && nft.isOnServer ? 'wanted' : 'impossible'),
+      toPair(sql, drop, rows, { row, nft, alias: storesAliases && nft.isOnServer ? 'wanted' : 'impossible' }),
     ),
   ])
+}
+
+/** @throws GdnError `edited_rows` if the row's request has an unknown outcome */
+function toPair(
+  sql: Sql,
+  drop: Drop,
+  rows: RowLocation,
+  { row, nft, alias }: { row: FreshRow; nft: NftWithoutId; alias: Pair['alias'] },
+): Pair {
+  const { nftGdnId, operation, reference: mintedAs, label, sent } = nft
+  if (nftGdnId === null) throw renamedUnknownError(drop.name)
+  const [record] = readRowsAt(sql, rows, [row.position])
+  if (record === undefined) throw new Error('a row that was just read is missing')
+  const reference = toReferenceId(drop, row)
+  return { row: parseStoredRow(record), nftGdnId, operation, reference, mintedAs, label, sent: sent?.id ?? null, alias }
 }
 
 /**
  * Returns the vanished rows, including replaced ones. If a row was sent without a reference ID, and left the manifest
  * before the manifest's files were moved, adds the row's reference.
  */
-function vanishedWithReferences(sql: Sql, drop: Drop, rows: RowsIn): VanishedRow[] {
-  const vanished = vanishedRows(sql, drop, rows, { withReplaced: true })
+function readRemovedWithReferences(sql: Sql, drop: Drop, rows: RowLocation): RemovedSentRow[] {
+  const vanished = readRemovedSentRows(sql, drop, rows, { withReplaced: true })
   const unknown = vanished.filter(({ reference, mintedAs }) => reference === null && mintedAs === null)
-  const texts = textsOfLeft(sql, drop, unknown)
+  const texts = readRemovedRowTexts(sql, drop, unknown)
   return vanished.map((row) => ({ ...row, reference: row.reference ?? texts.get(row.id)?.reference ?? null }))
 }
 
@@ -179,18 +196,22 @@ function vanishedWithReferences(sql: Sql, drop: Drop, rows: RowsIn): VanishedRow
 const isReplaced = ({ sent }: NftWithoutId): boolean => sent?.replaced === 1
 
 /** Returns the rows for which the server has no NFT. */
-async function rowsWithoutNft(server: ServerNames | null, drop: Drop, rows: readonly FreshRow[]): Promise<FreshRow[]> {
-  const nfts = await server?.nftsOf(rows.map((row) => referenceOf(drop, row)))
-  return rows.filter((row) => nfts?.has(referenceOf(drop, row)) !== true)
+async function rowsWithoutNft(
+  server: ReferenceLookup | null,
+  drop: Drop,
+  rows: readonly FreshRow[],
+): Promise<FreshRow[]> {
+  const nfts = await server?.findNfts(rows.map((row) => toReferenceId(drop, row)))
+  return rows.filter((row) => nfts?.has(toReferenceId(drop, row)) !== true)
 }
 
-function nftWithoutIdOf(scope: string, row: VanishedRow): NftWithoutId {
+function nftWithoutIdOf(scope: string, row: RemovedSentRow): NftWithoutId {
   const reference = row.mintedAs ?? rowReferenceId(scope, row.reference ?? row.key)
   return { nftGdnId: row.nft, operation: row.operation, reference, isOnServer: false, sent: row, label: null }
 }
 
 /** Returns the NFTs whose rows haven't received an ID on any machine. */
-async function withoutAliased(server: ServerNames, unnamed: readonly NftWithoutId[]): Promise<NftWithoutId[]> {
+async function excludeAliasedNfts(server: ReferenceLookup, unnamed: readonly NftWithoutId[]): Promise<NftWithoutId[]> {
   const records = await server.lookUp(unnamed)
   return unnamed.flatMap((nft): NftWithoutId[] => {
     const record = records.get(nft)
@@ -200,10 +221,10 @@ async function withoutAliased(server: ServerNames, unnamed: readonly NftWithoutI
 }
 
 /** Returns the NFTs that only the server has, were minted without an ID, and belong to no row. */
-async function onServerOnly(
-  server: ServerNames,
+async function findNftsOnlyOnServer(
+  server: ReferenceLookup,
   store: StoredRun,
-  rows: RowsIn,
+  rows: RowLocation,
   { inState, label }: { inState: readonly NftWithoutId[]; label: string | null },
 ): Promise<NftWithoutId[]> {
   const stored = new Set(inState.map(({ nftGdnId }) => nftGdnId))
@@ -211,24 +232,29 @@ async function onServerOnly(
   // Search by content as well, because the drop may have had another label, or none. If the run has begun, its NFTs are
   // in the state.
   if (store.drop.setId === null) {
-    for await (const nft of withContents(server, store, rows)) listed.set(nft.nftGdnId, nft)
+    for await (const nft of listNftsByContent(server, store, rows)) listed.set(nft.nftGdnId, nft)
   }
-  if (label !== null) for (const nft of await server.unaliased(label)) listed.set(nft.nftGdnId, { ...nft, label })
+  if (label !== null)
+    for (const nft of await server.listUnaliasedNfts(label)) listed.set(nft.nftGdnId, { ...nft, label })
   const unstored = [...listed.values()].filter(({ nftGdnId }) => !stored.has(nftGdnId))
-  const rowless = await store.read((sql) => withoutRows(sql, store, rows, unstored))
+  const rowless = await store.read((sql) => excludeNftsWithRows(sql, store, rows, unstored))
   return rowless.map((nft) => ({ ...nft, isOnServer: true, sent: null }))
 }
 
 /** An NFT without an ID that only the server has. */
 type ListedNft = Pick<Pair, 'operation' | 'nftGdnId' | 'label'> & { reference: string }
 
-const PAGE = 1_000
+const PAGE_SIZE = 1_000
 
 /** Yields the NFTs that were minted with the content of a row that had no ID at that time. */
-async function* withContents(server: ServerNames, store: StoredRun, rows: RowsIn): AsyncGenerator<ListedNft> {
+async function* listNftsByContent(
+  server: ReferenceLookup,
+  store: StoredRun,
+  rows: RowLocation,
+): AsyncGenerator<ListedNft> {
   const { state, drop } = store
   const counts = await store.read((sql) => copyCounts(sql, rows))
-  const pages = pagesOf(state, (sql, after, limit) => rowsWithIds(sql, rows, after, limit), PAGE)
+  const pages = readRowPages(state, (sql, after, limit) => rowsWithIds(sql, rows, after, limit), PAGE_SIZE)
   for await (const page of pages) {
     const contentOf = new Map<string, { content: string; copies: number }>()
     for (const content of page.map((row) => row.portable)) {
@@ -239,24 +265,29 @@ async function* withContents(server: ServerNames, store: StoredRun, rows: RowsIn
         contentOf.set(rowReferenceId(drop.referenceScope, rowKey(null, content, copy)), { content, copies })
       }
     }
-    const nfts = await server.unaliasedOf([...contentOf.keys()])
+    const nfts = await server.findUnaliasedNfts([...contentOf.keys()])
     yield* nfts
     // If an NFT failed or was burned, the row may belong to a later copy.
-    const ended = await server.endedOf(nfts.map(({ nftGdnId }) => nftGdnId))
+    const ended = await server.findEndedNfts(nfts.map(({ nftGdnId }) => nftGdnId))
     const copiesOfContent = new Map<string, number>()
     for (const { reference, nftGdnId } of nfts) {
       const row = contentOf.get(reference)
       if (row !== undefined && ended.has(nftGdnId)) copiesOfContent.set(row.content, row.copies)
     }
     const isTaken = (content: string, copy: number) => copy <= (copiesOfContent.get(content) ?? 0)
-    yield* await server.otherCopies(drop.referenceScope, [...copiesOfContent.keys()], isTaken)
+    yield* await server.findOtherCopies(drop.referenceScope, [...copiesOfContent.keys()], isTaken)
   }
 }
 
 /** Returns the NFTs that belong to no row of the manifest and to no other row in the state. */
-function withoutRows(sql: Sql, { drop }: StoredRun, rows: RowsIn, listed: readonly ListedNft[]): ListedNft[] {
+function excludeNftsWithRows(
+  sql: Sql,
+  { drop }: StoredRun,
+  rows: RowLocation,
+  listed: readonly ListedNft[],
+): ListedNft[] {
   const byReference = new Map(listed.map((nft) => [nft.reference, nft]))
-  for (const name of unnamedRows(sql, rows)) byReference.delete(rowReferenceId(drop.referenceScope, name))
+  for (const name of listReferencesWithoutId(sql, rows)) byReference.delete(rowReferenceId(drop.referenceScope, name))
   const nfts = [...byReference.values()].map(({ nftGdnId }) => nftGdnId)
   const withRows = nftsWithRows(sql, drop, rows, nfts)
   return [...byReference.values()].filter(({ nftGdnId }) => !withRows.has(nftGdnId))
@@ -266,7 +297,7 @@ interface UnpairedItems {
   unpairedRows: readonly FreshRow[]
   unpairedNfts: readonly NftWithoutId[]
   /** The IDs of NFTs that failed or were burned. */
-  ended: ReadonlySet<string | null>
+  endedNftIds: ReadonlySet<string | null>
 }
 
 /**
@@ -277,22 +308,22 @@ interface UnpairedItems {
 function matchByContent(
   sql: Sql,
   { drop }: StoredRun,
-  rows: RowsIn,
-  { unpairedRows, unpairedNfts, ended }: UnpairedItems,
+  rows: RowLocation,
+  { unpairedRows, unpairedNfts, endedNftIds }: UnpairedItems,
 ): Map<FreshRow, NftWithoutId> {
   const unassigned = new Set(unpairedNfts)
   const contents = new Map<string, NftWithoutId[]>()
   // Skip this step for a shuffled drop, because a row may have the content of another row that was drawn for its slot.
   for (const nft of drop.reading.shuffle === undefined ? unpairedNfts : []) {
     // Compare the content in the key, because the sent content of every row of an unrevealed drop is the placeholder.
-    const content = nft.sent === null ? null : contentOfKey(nft.sent.key)
+    const content = nft.sent === null ? null : parseContentHash(nft.sent.key)
     if (content === null) continue
     const copies = contents.get(content)
     if (copies === undefined) contents.set(content, [nft])
     else copies.push(nft)
   }
-  const isEnded = ({ nftGdnId, sent }: NftWithoutId) => Number(ended.has(nftGdnId) || sent?.burned === 1)
-  const copyOf = ({ sent }: NftWithoutId) => copyOfKey(sent?.key ?? '')
+  const isEnded = ({ nftGdnId, sent }: NftWithoutId) => Number(endedNftIds.has(nftGdnId) || sent?.burned === 1)
+  const copyOf = ({ sent }: NftWithoutId) => parseCopyNumber(sent?.key ?? '')
   const rowCounts = countBy(unpairedRows, ({ content }) => content)
   for (const [content, copies] of contents) {
     copies.sort((a, b) => isEnded(a) - isEnded(b) || copyOf(a) - copyOf(b))
@@ -353,7 +384,7 @@ const EDITED_ROWS_HINTS = [
 function unpairedError(
   sql: Sql,
   { drop }: StoredRun,
-  rows: RowsIn,
+  rows: RowLocation,
   { existing, added }: { existing: readonly NftWithoutId[]; added: readonly FreshRow[] },
 ): GdnError {
   const [vanished, fresh] = [existing.length, added.length]
@@ -361,17 +392,17 @@ function unpairedError(
     vanished === 1 ? '1 NFT that was minted without an ID has' : `${vanished} NFTs that were minted without an ID have`
   const isNamed = added.every(({ key }) => !isContentKey(key))
   const are = `${count(fresh, 'row')}${isNamed ? ' with an ID' : ''} ${fresh === 1 ? 'has' : 'have'}`
-  const first = firstRowNames(existing.flatMap((nft) => nft.sent ?? []))
-  const lines = rowsAt(
+  const first = selectFirstRows(existing.flatMap((nft) => nft.sent ?? []))
+  const lines = readRowsAt(
     sql,
     rows,
     added.slice(0, MAX_PAIRS).map(({ position }) => position),
   )
-  const pairs = pairsOf(sql, drop, { vanished: first, fresh: added, rows })
+  const pairs = matchEditedPairs(sql, drop, { vanished: first, fresh: added, rows })
   return new GdnError('edited_rows', `${subject} no row, and ${are} no NFT: ${drop.name}`, {
     hint: [
-      ...(isNamed ? [...EDITED_ROWS_HINTS, ...lastRows(drop)] : editedWithoutId(drop, pairs)),
-      howToAdd(drop, isNamed ? 'rows with an ID as new NFTs' : 'new rows as well'),
+      ...(isNamed ? [...EDITED_ROWS_HINTS, ...formatLastRowsHint(drop)] : formatEditedRowsHints(drop, pairs)),
+      formatNewRowsHint(drop, isNamed ? 'rows with an ID as new NFTs' : 'new rows as well'),
     ].join('\n'),
     details: {
       run: drop.name,

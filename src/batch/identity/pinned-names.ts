@@ -1,22 +1,25 @@
 import { GdnError } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
-import { type Drop, isOfList } from '../../state/drops.ts'
+import { type Drop, isListDrop } from '../../state/drops.ts'
 import { pinnedNames, renamedInList, renamedReceivers } from '../../state/pinned-names.ts'
-import type { RowsIn } from '../../state/rows.ts'
-import { shownKey } from '../rows/row-key.ts'
+import type { RowLocation } from '../../state/rows.ts'
+import { formatKey } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchOptions } from '../types.ts'
 
-type Names = ReadonlyMap<string, string>
+type EnsAddresses = ReadonlyMap<string, string>
 
 /** Passes the stored addresses of a run's ENS names to the manifest reader, and returns them. */
-export async function keepNames(store: StoredRun, { ensNames }: Pick<BatchOptions, 'ensNames'>): Promise<Names> {
+export async function pinStoredNames(
+  store: StoredRun,
+  { ensNames }: Pick<BatchOptions, 'ensNames'>,
+): Promise<EnsAddresses> {
   const pinned = await store.read((sql) => pinnedNames(sql, store.id))
   ensNames?.pin(pinned)
   return pinned
 }
 
-const MAX_SHOWN = 50
+const MAX_LISTED_ROWS = 50
 
 /**
  * Returns the path of a run's list of receivers, or null if the run has no list or read the list from standard input.
@@ -31,17 +34,17 @@ const listPath = ({ reading: { list } }: Drop): string | null =>
  * @param names the addresses of the names in the manifest
  * @throws GdnError `edited_rows`
  */
-export async function refuseRenamed(store: StoredRun, rows: RowsIn, names: Names): Promise<void> {
+export async function refuseRenamedReceivers(store: StoredRun, rows: RowLocation, names: EnsAddresses): Promise<void> {
   const { drop } = store
   const pinned = await store.read((sql) => pinnedNames(sql, store.id))
   if (pinned.size === 0 && names.size === 0) return
-  const renamed = isOfList(drop)
+  const renamed = isListDrop(drop)
     ? (await store.read((sql) => renamedInList(sql, drop, rows, new Map([...pinned, ...names])))).map(
         ({ sentText, ...row }) => ({ ...row, was: sentText }),
       )
     : (await store.read((sql) => renamedReceivers(sql, drop, rows))).map(({ key, ...row }) => ({
         ...row,
-        text: shownKey(key),
+        text: formatKey(key),
         was: null,
       }))
   const [first] = renamed
@@ -57,7 +60,7 @@ export async function refuseRenamed(store: StoredRun, rows: RowsIn, names: Names
     hint: 'Nothing was sent. Restore the receivers as they were sent. Otherwise, gdn would mint the row a second time.',
     details: {
       run: drop.name,
-      rows: renamed.slice(0, MAX_SHOWN).map(({ line, sentLine }) => ({ line, sent_line: sentLine })),
+      rows: renamed.slice(0, MAX_LISTED_ROWS).map(({ line, sentLine }) => ({ line, sent_line: sentLine })),
       count: renamed.length,
     },
   })

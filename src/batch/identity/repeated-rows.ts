@@ -1,17 +1,17 @@
 import { GdnError } from '../../core/errors.ts'
-import { enterChecked, type RepeatedRow, repeatedRows } from '../../state/claims.ts'
-import { addedRows, type RowsIn } from '../../state/rows.ts'
-import { isContentKey, shownKey } from '../rows/row-key.ts'
+import { fillCheckedRows, type RepeatedRow, repeatedRows } from '../../state/claims.ts'
+import { addedRows, type RowLocation } from '../../state/rows.ts'
+import { formatKey, isContentKey } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
-import { filesMintedBy, filesOf, rowsAsSent } from './claim.ts'
-import { ServerNames } from './server-names.ts'
+import { createUploadCheck, filesOf, rowsAsSent } from './claim.ts'
+import { ReferenceLookup } from './server-names.ts'
 
 const MAX_LISTED = 50
 const MAX_LINES = 10
 
 interface CheckedRows {
-  rows: RowsIn
+  rows: RowLocation
   /** Positions of the rows that would be sent. */
   pending: Iterable<number>
   /** Operations whose NFTs belong to other rows of the manifest. */
@@ -41,9 +41,9 @@ export async function refuseRepeated(
     const sent = new Set(pending)
     const added = addedRows(sql, rows, drop).flatMap(({ position }) => (sent.has(position) ? position : []))
     if (added.length === 0) return []
-    const hasNames = enterChecked(sql, rows, added)
+    const hasNames = fillCheckedRows(sql, rows, added)
     const which = { kept: rowsAsSent(sql, drop), paired, updatesEdited, hasNames }
-    const isMinted = filesMintedBy(sql, drop)
+    const isMinted = createUploadCheck(sql, drop)
     return repeatedRows(sql, drop, rows, which).filter(
       ({ key, body }) =>
         (options.newRows !== true || isContentKey(key)) && filesOf(body).every(({ path }) => isMinted(path)),
@@ -51,7 +51,7 @@ export async function refuseRepeated(
   })
   if (repeated.length === 0) return
   const nfts = repeated.flatMap(({ nft }) => nft ?? [])
-  const ended = client === null ? new Set() : await new ServerNames(client, options).endedOf(nfts)
+  const ended = client === null ? new Set() : await new ReferenceLookup(client, options).findEndedNfts(nfts)
   const existing = new Map(repeated.flatMap((row) => (ended.has(row.nft) ? [] : [[row.key, row] as const])))
   if (existing.size > 0) throw repeatedRowsError(drop.name, [...existing.values()])
 }
@@ -59,7 +59,7 @@ export async function refuseRepeated(
 function repeatedRowsError(run: string, repeated: readonly RepeatedRow[]): GdnError {
   const rows = repeated.toSorted((a, b) => a.line - b.line)
   const listed = rows.slice(0, MAX_LINES).map(({ line, mintedKey }) => {
-    const owner = isContentKey(mintedKey) ? 'a row without an ID' : `row ${shownKey(mintedKey)}`
+    const owner = isContentKey(mintedKey) ? 'a row without an ID' : `row ${formatKey(mintedKey)}`
     return `\n  line ${line}: the NFT of ${owner}`
   })
   const unlisted = rows.length - listed.length
@@ -88,7 +88,7 @@ function repeatedRowsError(run: string, repeated: readonly RepeatedRow[]): GdnEr
         run,
         count: rows.length,
         repeated_rows: rows.slice(0, MAX_LISTED).map(({ key, line, mintedKey, nft }) => {
-          return { key: shownKey(key), line, minted_as: shownKey(mintedKey), nft_gdn_id: nft }
+          return { key: formatKey(key), line, minted_as: formatKey(mintedKey), nft_gdn_id: nft }
         }),
       },
     },

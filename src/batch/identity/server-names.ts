@@ -2,14 +2,14 @@ import { MAX_IDS_PER_REQUEST } from '../../api/endpoints/getnfts.ts'
 import { MAX_REFERENCES_PER_REQUEST } from '../../api/endpoints/getreferences.ts'
 import { hasFailed } from '../../api/nft-status.ts'
 import type { ResponseOf } from '../../client/api-client.ts'
-import { pagesOfNfts } from '../../client/read-records.ts'
+import { readNftPages } from '../../client/read-records.ts'
 import { chunksOf } from '../../core/chunks-of.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
 import { rowKey, rowReferenceId } from '../rows/row-key.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 
-export const OPERATIONS: readonly MintOperation[] = ['createnft', 'createnfttrans']
+export const MINT_OPERATIONS: readonly MintOperation[] = ['createnft', 'createnfttrans']
 
 export type ReferenceRecord = ResponseOf<'getreferences'>['references'][number]
 
@@ -36,7 +36,7 @@ const COPIES_AT_ONCE = 20
 const MAX_PAGES = 10_000
 
 /** Looks up reference IDs and NFTs of a collection, on a server that supports reference IDs. */
-export class ServerNames {
+export class ReferenceLookup {
   readonly #client: Pick<BatchClient, 'call'>
   readonly #collection: { contract_address: string; blockchain: BatchOptions['blockchain'] }
   readonly #signal: AbortSignal | undefined
@@ -81,9 +81,9 @@ export class ServerNames {
    * Returns the records of reference IDs that belong to NFTs. Queries both operations, because a row's sender may have
    * been added or removed after the mint.
    */
-  async mintsOf(references: readonly string[]): Promise<Map<string, MintRecord>> {
+  async findMints(references: readonly string[]): Promise<Map<string, MintRecord>> {
     const mints = new Map<string, MintRecord>()
-    for (const operation of OPERATIONS) {
+    for (const operation of MINT_OPERATIONS) {
       const items = references
         .filter((reference) => !mints.has(reference))
         .map((reference) => ({ operation, reference }))
@@ -96,15 +96,17 @@ export class ServerNames {
   }
 
   /** Returns the NFT of each reference ID that has one. */
-  async nftsOf(references: readonly string[]): Promise<Map<string, string>> {
-    return new Map([...(await this.mintsOf(references))].map(([reference, { nft_gdn_id }]) => [reference, nft_gdn_id]))
+  async findNfts(references: readonly string[]): Promise<Map<string, string>> {
+    return new Map(
+      [...(await this.findMints(references))].map(([reference, { nft_gdn_id }]) => [reference, nft_gdn_id]),
+    )
   }
 
   /** Returns the NFTs of reference IDs that were derived from content and have no alias. */
-  async unaliasedOf(
+  async findUnaliasedNfts(
     references: readonly string[],
   ): Promise<(ReferenceQuery & { nftGdnId: string; label: string | null })[]> {
-    const items = OPERATIONS.flatMap((operation) => references.map((reference) => ({ operation, reference })))
+    const items = MINT_OPERATIONS.flatMap((operation) => references.map((reference) => ({ operation, reference })))
     return [...(await this.lookUp(items))].flatMap(([item, record]) => {
       const { nft_gdn_id: nftGdnId, reference_kind, reference_alias, reference_label: label = null } = record
       const isFree = reference_kind === 'content' && typeof reference_alias !== 'string'
@@ -118,7 +120,7 @@ export class ServerNames {
    *
    * @param isKnown whether to skip a copy, because its NFT is known
    */
-  async otherCopies(
+  async findOtherCopies(
     scope: string,
     contents: readonly string[],
     isKnown: (content: string, copy: number) => boolean,
@@ -133,7 +135,7 @@ export class ServerNames {
           newCopies++
           const copy = { content: series.content, copy: series.next }
           const reference = rowReferenceId(scope, rowKey(null, copy.content, copy.copy))
-          items.push(...OPERATIONS.map((operation) => ({ ...copy, series, operation, reference })))
+          items.push(...MINT_OPERATIONS.map((operation) => ({ ...copy, series, operation, reference })))
         }
       }
       const counts = new Map<(typeof open)[number], number>()
@@ -154,9 +156,9 @@ export class ServerNames {
    *
    * @throws GdnError `bad_answer` if the server's list has no end
    */
-  async unaliased(reference_label: string): Promise<(ReferenceQuery & { nftGdnId: string })[]> {
+  async listUnaliasedNfts(reference_label: string): Promise<(ReferenceQuery & { nftGdnId: string })[]> {
     const nfts = new Map<string, ReferenceQuery & { nftGdnId: string }>()
-    for (const operation of OPERATIONS) {
+    for (const operation of MINT_OPERATIONS) {
       let after: string | undefined
       let pages = 0
       do {
@@ -177,9 +179,9 @@ export class ServerNames {
   }
 
   /** Returns the NFTs that failed or were burned. */
-  async endedOf(nfts: readonly string[]): Promise<Set<string>> {
+  async findEndedNfts(nfts: readonly string[]): Promise<Set<string>> {
     const ended = new Set<string>()
-    const pages = pagesOfNfts({ client: this.#client, signal: this.#signal }, nfts, MAX_IDS_PER_REQUEST)
+    const pages = readNftPages({ client: this.#client, signal: this.#signal }, nfts, MAX_IDS_PER_REQUEST)
     for await (const { nfts: page } of pages) {
       for (const nft of page) if (nft.burned === true || hasFailed(nft.status)) ended.add(nft.nft_gdn_id)
     }

@@ -1,13 +1,13 @@
 import type { NftRecord } from '../../api/nft-record.ts'
 import { hasFailed } from '../../api/nft-status.ts'
-import { saltIn } from '../../manifest/reveal-keys.ts'
+import { readSalt } from '../../manifest/reveal-keys.ts'
 import { readPages } from '../../operations/reconcile/listing.ts'
 import { assignedNfts } from '../../state/known-nfts.ts'
-import { plannedPages, rowsAt } from '../../state/rows.ts'
+import { plannedPages, readRowsAt } from '../../state/rows.ts'
 import type { RowSet } from '../gather.ts'
-import { ServerNames } from '../identity/server-names.ts'
-import { type AdoptedRow, storedRowOf } from '../rows/manifest-row.ts'
-import { referenceOf } from '../rows/row-key.ts'
+import { ReferenceLookup } from '../identity/server-names.ts'
+import { type AdoptedRow, parseStoredRow } from '../rows/manifest-row.ts'
+import { toReferenceId } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import { mintedByOtherRunError, seemsMintedAsError } from './seems-minted.ts'
@@ -22,7 +22,7 @@ import { mintedByOtherRunError, seemsMintedAsError } from './seems-minted.ts'
  * @returns the positions of the other rows that another run minted
  * @throws GdnError `seems_minted`
  */
-export async function refuseCommitted(
+export async function refuseCommittedRows(
   store: StoredRun,
   options: BatchOptions,
   client: BatchClient,
@@ -30,7 +30,7 @@ export async function refuseCommitted(
 ): Promise<Set<number>> {
   const { committedRow, signal } = options
   if (committedRow === undefined || store.drop.again) return new Set()
-  const remaining = await openPositions(store, gathered, pending)
+  const remaining = await readOpenPositions(store, gathered, pending)
   const nftsAt = new Map<number, NftRecord[]>()
   for await (const { nfts } of readPages({ client, signal }, unrecorded)) {
     for (const nft of nfts) {
@@ -40,17 +40,17 @@ export async function refuseCommitted(
   }
   if (nftsAt.size === 0) return new Set()
   // A request of this run with an unknown outcome may have minted the NFT.
-  const records = await store.read((sql) => rowsAt(sql, gathered.rows, [...nftsAt.keys()]))
-  const ownNfts = await new ServerNames(client, options).nftsOf(
-    records.map((record) => referenceOf(store.drop, record)),
+  const records = await store.read((sql) => readRowsAt(sql, gathered.rows, [...nftsAt.keys()]))
+  const ownNfts = await new ReferenceLookup(client, options).findNfts(
+    records.map((record) => toReferenceId(store.drop, record)),
   )
   const hidden = new Set<number>()
   const sentLines: number[] = []
   let revealed = 0
   for (const record of records) {
-    if (ownNfts.has(referenceOf(store.drop, record))) continue
+    if (ownNfts.has(toReferenceId(store.drop, record))) continue
     const { position, line } = record
-    if (nftsAt.get(position)?.some(({ request_metadata }) => saltIn(request_metadata) !== undefined)) revealed++
+    if (nftsAt.get(position)?.some(({ request_metadata }) => readSalt(request_metadata) !== undefined)) revealed++
     else if (remaining.get(position) === true) sentLines.push(line)
     else hidden.add(position)
   }
@@ -64,7 +64,7 @@ export async function refuseCommitted(
  * Returns a map from the positions of rows that have no NFT in the state to whether the run may have minted the row. A
  * failed row has no NFT.
  */
-export async function openPositions(
+export async function readOpenPositions(
   store: StoredRun,
   { rows, foundBy }: RowSet,
   pending: ReadonlySet<number>,
@@ -83,7 +83,7 @@ export async function openPositions(
  * Returns the planned and failed rows of an unrevealed drop that another machine has minted, by their reference IDs.
  * Omits NFTs of other drops, which may have the same reference IDs, and NFTs that this machine has recorded.
  */
-export async function mintedElsewhere(
+export async function findMintedElsewhere(
   store: StoredRun,
   options: BatchOptions,
   client: BatchClient,
@@ -93,14 +93,14 @@ export async function mintedElsewhere(
   if (committedRow === undefined) return []
   if (client.supports('references') === null) await client.learnCapabilities({ signal })
   if (client.supports('references') !== true) return []
-  const names = new ServerNames(client, options)
+  const names = new ReferenceLookup(client, options)
   const adopted: AdoptedRow[] = []
   for await (const page of plannedPages(store.state, rows, store.drop, foundBy)) {
     const open = page.rows.filter(({ state }) => state === null || state === 'planned' || state === 'failed')
     const positions = open.map(({ position }) => position)
-    const records = await store.read((sql) => rowsAt(sql, rows, positions))
-    const byReference = new Map(records.map((record) => [referenceOf(store.drop, record), record]))
-    const nftsByReference = await names.nftsOf([...byReference.keys()])
+    const records = await store.read((sql) => readRowsAt(sql, rows, positions))
+    const byReference = new Map(records.map((record) => [toReferenceId(store.drop, record), record]))
+    const nftsByReference = await names.findNfts([...byReference.keys()])
     const knownNfts = await store.read((sql) => assignedNfts(sql, [...nftsByReference.values()]))
     const referenceOfNft = new Map(
       [...nftsByReference].flatMap(([reference, id]) => (knownNfts.has(id) ? [] : [[id, reference]])),
@@ -109,7 +109,7 @@ export async function mintedElsewhere(
       for (const { nft_gdn_id: nftGdnId, status, request_metadata } of nfts) {
         const record = byReference.get(referenceOfNft.get(nftGdnId) ?? '')
         if (record === undefined || hasFailed(status) || committedRow(request_metadata) === null) continue
-        adopted.push({ row: storedRowOf(record), nftGdnId })
+        adopted.push({ row: parseStoredRow(record), nftGdnId })
       }
     }
   }

@@ -1,29 +1,29 @@
 import { count } from '../../core/count.ts'
 import type { RecordSource } from '../../operations/reconcile/listing.ts'
-import { isOfList, isUnrevealed } from '../../state/drops.ts'
-import { assignedNfts, unrecordedNfts, unrevealedByOtherRuns } from '../../state/known-nfts.ts'
+import { isListDrop, isUnrevealed } from '../../state/drops.ts'
+import { assignedNfts, listUnrevealedOfOtherRuns, unrecordedNfts } from '../../state/known-nfts.ts'
 import { absentKeys } from '../../state/row-outcomes.ts'
-import { addedRows, type RowsIn } from '../../state/rows.ts'
-import { addsUnnamed, hasUnnamed } from '../../state/unnamed-rows.ts'
+import { addedRows, type RowLocation } from '../../state/rows.ts'
+import { hasAddedRowsWithoutId, hasRowsWithoutId } from '../../state/unnamed-rows.ts'
 import type { RowSet } from '../gather.ts'
-import { type OtherLabel, refuseMintedElsewhere, shownLabels } from '../identity/other-labels.ts'
-import { type Pair, pairsOfOthers } from '../identity/pairing.ts'
+import { formatLabels, type OtherLabel, refuseMintedElsewhere } from '../identity/other-labels.ts'
+import { findOtherLabels, type Pair } from '../identity/pairing.ts'
 import { readOtherRecords } from '../reconcile/unknown-rows.ts'
-import { positionsOf, type RequestPlan } from '../request-plan.ts'
+import { listPositions, type RequestPlan } from '../request-plan.ts'
 import type { AdoptedRow, StoredRow } from '../rows/manifest-row.ts'
 import { isSharedScope } from '../rows/row-key.ts'
-import { noteOfUnnamed, notesOfRenamed } from '../runs/moved-run.ts'
-import { MARKED_ABSENT } from '../runs/results.ts'
+import { formatUnmatchedNftsNote, readRenamedRunNotes } from '../runs/moved-run.ts'
+import { MARKED_ABSENT_REASON } from '../runs/results.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchEvent, BatchOptions, CheckDeps } from '../types.ts'
-import { mintedElsewhere, openPositions, refuseCommitted } from './committed-rows.ts'
+import { findMintedElsewhere, readOpenPositions, refuseCommittedRows } from './committed-rows.ts'
 import { knownReferences } from './known-references.ts'
-import { listCollection, neededSearches, settleListing, untilComplete } from './list-collection.ts'
+import { listCollection, neededSearches, waitForSettledListing, waitUntilComplete } from './list-collection.ts'
 import { type FoundRow, hasOwnerOf, RowLookup, type SearchCounts } from './lookup.ts'
 import {
   belongToOthersError,
   foundAbsentError,
-  mayBeOfOthersError,
+  mayBelongToOthersError,
   revealedByOthersError,
   seemsMintedAsError,
   seemsMintedError,
@@ -54,7 +54,7 @@ interface StartingRun {
 
 /**
  * Checks whether a run could mint a row twice, before the run sends anything. A run that sends nothing only adopts rows
- * that another machine has minted (`mintedElsewhere`). `neededSearches` decides which of these cases are checked, in
+ * that another machine has minted (`findMintedElsewhere`). `neededSearches` decides which of these cases are checked, in
  * this order:
  *
  * 1. Rows that got an ID after they were minted have another label: refused, unless they are adopted.
@@ -82,7 +82,7 @@ export async function findEarlierMints(
   const isNew = drop.setId === null
   const mints: EarlierMints = { listed: null, adopted: [], relabeled: [], notes: [] }
   if (options.reconcileOnly === true) {
-    if (client !== null) mints.adopted = await mintedElsewhere(store, options, client, gathered)
+    if (client !== null) mints.adopted = await findMintedElsewhere(store, options, client, gathered)
     return mints
   }
   const repeated = !isNew && options.retryAbsent === true ? await rowsToRepeat(store, gathered) : new Set<number>()
@@ -92,15 +92,15 @@ export async function findEarlierMints(
     isSharedScope: isSharedScope(drop.referenceScope),
     // Count rows with an unknown outcome. Their requests are repeated, but another run may have minted the rows in the
     // meantime.
-    pending: plan.rows + (options.committedRow === undefined ? 0 : store.counts.unknown),
-    repeated: repeated.size,
+    pendingCount: plan.rows + (options.committedRow === undefined ? 0 : store.counts.unknown),
+    repeatedCount: repeated.size,
   })
   if (!searches.listing || client === null) return mints
 
   const added = await addedPositions(store, gathered)
   const trustsListing = added !== null && added.size === 0
   const start: StartingRun = { store, options, deps, client, gathered, plan, trustsListing }
-  const labeledPairs = pairsOfOthers(pairs, options.label)
+  const labeledPairs = findOtherLabels(pairs, options.label)
   refuseMintedElsewhere(labeledPairs, options)
   mints.listed = await listCollection(sourceOf(start), options, searches.contents, mints.notes)
   const asksForReferences = searches.references && (await mayBeKnown(start, mints.listed))
@@ -108,13 +108,13 @@ export async function findEarlierMints(
   mints.adopted = fromServer?.rows ?? []
   mints.notes.push(...(fromServer?.notes ?? []))
   mints.relabeled = [...labeledPairs, ...(fromServer?.relabeled ?? [])]
-  if (mints.relabeled.length > 0) mints.notes.push(noteOfRelabeled(mints.relabeled))
+  if (mints.relabeled.length > 0) mints.notes.push(formatRelabelNote(mints.relabeled))
   if (mints.listed === null) return mints
 
   const explained = new Set([...mints.adopted, ...pairs].map(({ nftGdnId }) => nftGdnId))
   const listUnexplained = (ids: Iterable<string>) => new Set([...ids].filter((id) => !explained.has(id)))
   const listed = listUnexplained(mints.listed)
-  const sentPositions = [...positionsOf(plan)]
+  const sentPositions = [...listPositions(plan)]
   // A second drop (`--again`) repeats rows on purpose, except rows that were added to it.
   const pending = new Set(
     drop.again ? sentPositions.filter((position) => added?.has(position) === true) : sentPositions,
@@ -122,13 +122,13 @@ export async function findEarlierMints(
   for (const { row } of mints.adopted) pending.delete(row.position)
   if (searches.absent) {
     const positions = new Set([...repeated].filter((position) => pending.has(position)))
-    await refuseFoundAbsent(start, positions, await unrecordedOf(start, listed))
+    await refuseFoundAbsent(start, positions, await findUnrecordedNfts(start, listed))
   }
   const remaining = { ...mints, listed }
   if (!searches.contents) return remaining
   await refuseRevealed(store, sourceOf(start), { rows: gathered.rows, positions: pending })
-  const unrecorded = await unrecordedOf(start, listed)
-  const hidden = await refuseCommitted(store, options, client, { gathered, unrecorded, pending })
+  const unrecorded = await findUnrecordedNfts(start, listed)
+  const hidden = await refuseCommittedRows(store, options, client, { gathered, unrecorded, pending })
   const earlierMints = await findByContent(start, remaining, { unexplained: listUnexplained, pending })
   for (const { row } of earlierMints.adopted) hidden.delete(row.position)
   if (hidden.size > 0) throw seemsMintedAsError('with another placeholder', hidden.size, '--no-lookup')
@@ -137,8 +137,8 @@ export async function findEarlierMints(
 
 const sourceOf = ({ client, options: { signal } }: StartingRun): RecordSource => ({ client, signal })
 
-function noteOfRelabeled(relabeled: readonly OtherLabel[]): string {
-  const labels = shownLabels(new Set(relabeled.map(({ label }) => label)))
+function formatRelabelNote(relabeled: readonly OtherLabel[]): string {
+  const labels = formatLabels(new Set(relabeled.map(({ label }) => label)))
   return `gdn replaces the label ${labels} on the NFTs of ${count(relabeled.length, 'row')}`
 }
 
@@ -146,7 +146,7 @@ function noteOfRelabeled(relabeled: readonly OtherLabel[]): string {
  * Returns the IDs of NFTs that have no record in the state. NFTs that were listed when the run began may count as
  * recorded, even if the state has lost their requests. A new run has no such list yet.
  */
-async function unrecordedOf(
+async function findUnrecordedNfts(
   { store, trustsListing }: Pick<StartingRun, 'store' | 'trustsListing'>,
   ids: Iterable<string>,
 ): Promise<string[]> {
@@ -161,7 +161,7 @@ async function unrecordedOf(
  */
 async function addedPositions(store: StoredRun, { rows }: RowSet): Promise<Set<number> | null> {
   const { drop } = store
-  if (drop.setId === null || (isOfList(drop) && !drop.again)) return null
+  if (drop.setId === null || (isListDrop(drop) && !drop.again)) return null
   const added = await store.read((sql) => addedRows(sql, rows, drop))
   return new Set(added.map(({ position }) => position))
 }
@@ -177,13 +177,19 @@ async function mayBeKnown(
   listed: Set<string> | null,
 ): Promise<boolean> {
   const { drop } = store
-  if (listed === null || options.adopt === true || (await unrecordedOf({ store, trustsListing }, listed)).length > 0)
+  if (
+    listed === null ||
+    options.adopt === true ||
+    (await findUnrecordedNfts({ store, trustsListing }, listed)).length > 0
+  )
     return true
   // In a new run, a row with an ID may have an NFT that an earlier run minted without the ID. In a resumed run, a new
   // row without an ID may have the content of a minted row that got an ID afterwards.
   if (client.supports('aliases') !== true) return false
   return await store.read((sql) =>
-    drop.setId === null ? hasUnnamed(sql, store.collections(sql)) : addsUnnamed(sql, drop, gathered.rows),
+    drop.setId === null
+      ? hasRowsWithoutId(sql, store.collections(sql))
+      : hasAddedRowsWithoutId(sql, drop, gathered.rows),
   )
 }
 
@@ -199,7 +205,7 @@ async function refuseFoundAbsent(
 ): Promise<void> {
   const { store, gathered, deps } = start
   const lookup = await lookUpRows(store, { rows: gathered.rows, positions }, sourceOf(start), unrecorded, deps.onEvent)
-  if (lookup.hasMatches) throw await foundAbsentError(lookup.found(), store.drop.name)
+  if (lookup.hasMatches) throw await foundAbsentError(lookup.findRows(), store.drop.name)
 }
 
 /**
@@ -212,10 +218,10 @@ async function refuseRevealed(store: StoredRun, source: RecordSource, selection:
   const { drop } = store
   // The rows of an unrevealed drop have the content of the placeholder.
   if (drop.again || isUnrevealed(drop)) return
-  const ids = await store.read((sql) => unrevealedByOtherRuns(sql, drop.id, store.collections(sql)))
+  const ids = await store.read((sql) => listUnrevealedOfOtherRuns(sql, drop.id, store.collections(sql)))
   if (ids.length === 0) return
   const lookup = await lookUpRows(store, selection, source, ids)
-  if (lookup.hasMatches) throw await revealedByOthersError(lookup.found())
+  if (lookup.hasMatches) throw await revealedByOthersError(lookup.findRows())
 }
 
 /**
@@ -231,30 +237,34 @@ async function findByContent(
 ): Promise<EarlierMints> {
   const { store, options, deps, client, gathered } = start
   const isNew = store.drop.setId === null
-  const open = isNew ? null : await openPositions(store, gathered, pending)
+  const open = isNew ? null : await readOpenPositions(store, gathered, pending)
   const rows = () =>
-    open === null ? selectedRows(store, { rows: gathered.rows, positions: pending }) : sentFirst(store, gathered, open)
+    open === null
+      ? selectedRows(store, { rows: gathered.rows, positions: pending })
+      : readSentRowsFirst(store, gathered, open)
   const { isOfOtherDrop } = options
-  const lookup = new RowLookup(rows, store.drop.marker ?? undefined, { isOfOtherDrop, byOwner: isOfList(store.drop) })
+  const lookup = new RowLookup(rows, store.drop.marker ?? undefined, { isOfOtherDrop, byOwner: isListDrop(store.drop) })
   const search = async (ids: Iterable<string>) =>
-    await lookUp(lookup, sourceOf(start), await unrecordedOf(start, unexplained(ids)), deps.onEvent)
+    await lookUp(lookup, sourceOf(start), await findUnrecordedNfts(start, unexplained(ids)), deps.onEvent)
 
   // A server with reference IDs lists accepted NFTs immediately.
   const mayLag = client.supports('references') !== true
   const counts = await search(mints.listed)
   let { listed } = mints
   if (options.adopt === true) {
-    if (mayLag) listed = unexplained(await settleListing(options, deps, sourceOf(start), search))
+    if (mayLag) listed = unexplained(await waitForSettledListing(options, deps, sourceOf(start), search))
   } else if (mayLag) {
-    await untilComplete(options, deps, counts, () => search(mints.listed))
+    await waitUntilComplete(options, deps, counts, () => search(mints.listed))
   }
   if (!lookup.hasMatches) {
     if (isNew && options.keepEdited !== true && mints.adopted.length === 0) {
-      mints.notes.push(...(await notesOfOthers(store, options, deps, await unrecordedOf(start, mints.listed))))
+      mints.notes.push(
+        ...(await readOtherNftNotes(store, options, deps, await findUnrecordedNfts(start, mints.listed))),
+      )
     }
     return { ...mints, listed }
   }
-  const matches = () => unsentRows(store, lookup.found(), open)
+  const matches = () => unsentRows(store, lookup.findRows(), open)
   if (options.adopt === true) return await adoptMatches(start, { ...mints, listed }, matches())
   for await (const _match of matches()) {
     throw await seemsMintedError(matches(), {
@@ -280,16 +290,17 @@ async function adoptMatches(
 ): Promise<EarlierMints> {
   const { unresolved } = await readOtherRecords(store, [])
   const adopted: AdoptedRow[] = []
-  const ofOtherWallets: FoundRow[] = []
-  const doubtful: FoundRow[] = []
+  const rowsOfOtherWallets: FoundRow[] = []
+  const uncertainRows: FoundRow[] = []
   for await (const foundRow of matches) {
     const { row, match } = foundRow
-    if (unresolved.has(match.content)) doubtful.push(foundRow)
-    else if (!hasOwnerOf(foundRow)) ofOtherWallets.push(foundRow)
+    if (unresolved.has(match.content)) uncertainRows.push(foundRow)
+    else if (!hasOwnerOf(foundRow)) rowsOfOtherWallets.push(foundRow)
     else adopted.push({ row, nftGdnId: match.id })
   }
-  if (doubtful.length > 0) throw mayBeOfOthersError(doubtful)
-  if (ofOtherWallets.length > 0) throw belongToOthersError(ofOtherWallets, client.supports('references') === true)
+  if (uncertainRows.length > 0) throw mayBelongToOthersError(uncertainRows)
+  if (rowsOfOtherWallets.length > 0)
+    throw belongToOthersError(rowsOfOtherWallets, client.supports('references') === true)
   const listed = new Set(mints.listed)
   for (const { nftGdnId } of adopted) listed.delete(nftGdnId)
   return { ...mints, adopted: [...mints.adopted, ...adopted], listed }
@@ -313,23 +324,23 @@ export async function refuseMintedBefore(
   if (!lookup.hasMatches) return
   const pending = selectedRows(store, selection)
   const which = store.drop.setId === null ? 'new' : 'forgotten'
-  throw await seemsMintedError(lookup.found(), { run: store.drop.name, pending, which, hasReferences })
+  throw await seemsMintedError(lookup.findRows(), { run: store.drop.name, pending, which, hasReferences })
 }
 
 /** Returns notes if the collection has NFTs but none belongs to a row, because the manifest may have been renamed. */
-async function notesOfOthers(
+async function readOtherNftNotes(
   store: StoredRun,
   options: BatchOptions,
   { client }: CheckDeps,
   unrecorded: readonly string[],
 ): Promise<string[]> {
-  const renamed = await store.read((sql) => notesOfRenamed(sql, options))
+  const renamed = await store.read((sql) => readRenamedRunNotes(sql, options))
   if (renamed.length > 0 || unrecorded.length === 0 || client?.supports('references') !== true) return renamed
-  return [noteOfUnnamed(unrecorded.length)]
+  return [formatUnmatchedNftsNote(unrecorded.length)]
 }
 
 interface RowSelection {
-  rows: RowsIn
+  rows: RowLocation
   positions: Pick<ReadonlySet<number>, 'has'>
 }
 
@@ -346,7 +357,7 @@ async function lookUpRows(
   onEvent?: (event: BatchEvent) => void,
 ): Promise<RowLookup> {
   const lookup = new RowLookup(() => selectedRows(store, selection), store.drop.marker ?? undefined, {
-    byOwner: isOfList(store.drop),
+    byOwner: isListDrop(store.drop),
   })
   await lookUp(lookup, source, unrecorded, onEvent)
   return lookup
@@ -357,7 +368,7 @@ async function lookUpRows(
  * order matters for equal rows, which differ only in their copy number. `reconcile` resolves requests with an unknown
  * outcome.
  */
-async function* sentFirst(
+async function* readSentRowsFirst(
   store: StoredRun,
   { rows }: RowSet,
   open: ReadonlyMap<number, boolean>,
@@ -393,7 +404,7 @@ async function lookUp(
  * declared absent.
  */
 async function rowsToRepeat(store: StoredRun, { rows }: RowSet): Promise<Set<number>> {
-  const absentRows = new Set(await store.read((sql) => absentKeys(sql, store.drop, MARKED_ABSENT)))
+  const absentRows = new Set(await store.read((sql) => absentKeys(sql, store.drop, MARKED_ABSENT_REASON)))
   const positions = new Set<number>()
   if (absentRows.size === 0) return positions
   for await (const { key, position } of store.rows(rows)) if (absentRows.has(key)) positions.add(position)

@@ -4,16 +4,16 @@ import { readNfts } from '../../client/read-records.ts'
 import { chunksOf } from '../../core/chunks-of.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
-import { rowsAt } from '../../state/rows.ts'
+import { readRowsAt } from '../../state/rows.ts'
 import type { RowSet } from '../gather.ts'
-import { MAX_NAMED } from '../identity/claim.ts'
-import { labeledRow, type OtherLabel, refuseMintedElsewhere } from '../identity/other-labels.ts'
-import { ServerNames } from '../identity/server-names.ts'
-import { positionsOf, type RequestPlan } from '../request-plan.ts'
-import { type AddedId, findAddedId, whereToGetIds } from '../rows/added-id.ts'
-import { type AdoptedRow, type StoredRow, storedRowOf } from '../rows/manifest-row.ts'
-import { markerOf } from '../rows/marker.ts'
-import { referenceOf, shownKey } from '../rows/row-key.ts'
+import { MAX_LISTED_ROWS } from '../identity/claim.ts'
+import { type OtherLabel, refuseMintedElsewhere, toOtherLabels } from '../identity/other-labels.ts'
+import { ReferenceLookup } from '../identity/server-names.ts'
+import { listPositions, type RequestPlan } from '../request-plan.ts'
+import { type AddedId, findAddedId, formatIdsHint } from '../rows/added-id.ts'
+import { type AdoptedRow, parseStoredRow, type StoredRow } from '../rows/manifest-row.ts'
+import { createMarkerFactory } from '../rows/marker.ts'
+import { formatKey, toReferenceId } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import { withMarker } from '../send/request.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
@@ -45,51 +45,59 @@ export async function knownReferences(
   const { adopt, keepEdited, signal } = options
   if (client.supports('references') === null) await client.learnCapabilities({ signal })
   if (client.supports('references') !== true) return null
-  const positions = [...positionsOf(plan)].sort((a, b) => a - b)
+  const positions = [...listPositions(plan)].sort((a, b) => a - b)
   const adopted: AdoptedRow[] = []
-  const doubtful: AdoptedRow[] = []
+  const unverifiedRows: AdoptedRow[] = []
   const labeled: OtherLabel[] = []
-  const identified: AdoptedWithId[] = []
-  const markers = markerOf(store.drop)
-  const names = new ServerNames(client, options)
+  const rowsWithAddedId: AdoptedWithId[] = []
+  const markers = createMarkerFactory(store.drop)
+  const names = new ReferenceLookup(client, options)
   for (const page of chunksOf(positions, PER_CALL)) {
-    const records = await store.read((sql) => rowsAt(sql, gathered.rows, page))
-    const byId = new Map(records.map((row) => [referenceOf(store.drop, row), row]))
-    for (const [reference, mint] of await names.mintsOf([...byId.keys()])) {
+    const records = await store.read((sql) => readRowsAt(sql, gathered.rows, page))
+    const byId = new Map(records.map((row) => [toReferenceId(store.drop, row), row]))
+    for (const [reference, mint] of await names.findMints([...byId.keys()])) {
       const record = byId.get(reference)
       if (record === undefined) continue
       const { operation, nft_gdn_id: nftGdnId, digest } = mint
-      const row = storedRowOf(record)
+      const row = parseStoredRow(record)
       const nft = { row, nftGdnId }
       if (row.row.id === null && typeof mint.reference_alias === 'string') {
-        identified.push({ ...nft, ...(await findAddedId(store, mint.reference_alias, row, { nftGdnId })) })
+        rowsWithAddedId.push({ ...nft, ...(await findAddedId(store, mint.reference_alias, row, { nftGdnId })) })
         continue
       }
       const { reference_label } = mint
-      labeled.push(...labeledRow(record, { nftGdnId, operation, reference, label: reference_label }, options.label))
+      labeled.push(...toOtherLabels(record, { nftGdnId, operation, reference, label: reference_label }, options.label))
       // The reference ID of a row without an ID is derived from its content.
-      const isSame = row.row.id === null || digestsOf(operation, row, markers).includes(digest)
-      ;(isSame || keepEdited === true ? adopted : doubtful).push(nft)
+      const isSame = row.row.id === null || computeDigests(operation, row, markers).includes(digest)
+      ;(isSame || keepEdited === true ? adopted : unverifiedRows).push(nft)
     }
   }
-  if (identified.length > 0) throw haveIdsError(identified, store.drop.name)
+  if (rowsWithAddedId.length > 0) throw existingIdsError(rowsWithAddedId, store.drop.name)
   refuseMintedElsewhere(labeled, options)
-  const named = adopted.length + doubtful.length
-  const notes = await refuseOtherContents(store, client, options, { rows: gathered.rows, doubtful, named })
-  const rows = adopted.concat(doubtful)
-  if (store.drop.dynamic && adopt !== true) await refuseOthers(client, rows, signal)
+  const knownCount = adopted.length + unverifiedRows.length
+  const notes = await refuseOtherContents(store, client, options, {
+    rows: gathered.rows,
+    doubtful: unverifiedRows,
+    named: knownCount,
+  })
+  const rows = adopted.concat(unverifiedRows)
+  if (store.drop.dynamic && adopt !== true) await refuseStaticNfts(client, rows, signal)
   return { rows, relabeled: labeled, notes }
 }
 
-const namedRow = ({ key, row }: StoredRow) => ({ key: shownKey(key), line: row.line })
+const toRowDetails = ({ key, row }: StoredRow) => ({ key: formatKey(key), line: row.line })
 
 const detailsOf = (rows: readonly AdoptedRow[]) => ({
-  rows: rows.slice(0, MAX_NAMED).map(({ row, nftGdnId }) => ({ ...namedRow(row), nft_gdn_id: nftGdnId })),
+  rows: rows.slice(0, MAX_LISTED_ROWS).map(({ row, nftGdnId }) => ({ ...toRowDetails(row), nft_gdn_id: nftGdnId })),
   count: rows.length,
 })
 
 /** Refuses a dynamic drop whose rows were minted as NFTs that can't be updated. */
-async function refuseOthers(client: BatchClient, adopted: readonly AdoptedRow[], signal?: AbortSignal): Promise<void> {
+async function refuseStaticNfts(
+  client: BatchClient,
+  adopted: readonly AdoptedRow[],
+  signal?: AbortSignal,
+): Promise<void> {
   const ids = adopted.map(({ nftGdnId }) => nftGdnId)
   const nfts = await readNfts({ client, signal }, ids, MAX_IDS_PER_REQUEST)
   const rows = adopted.filter(({ nftGdnId }) => nfts.get(nftGdnId)?.is_dynamic === false)
@@ -105,10 +113,10 @@ async function refuseOthers(client: BatchClient, adopted: readonly AdoptedRow[],
  * Returns the possible digests of a row: with the receiver's ENS name, and without it, as sent to servers that don't
  * support names.
  */
-function digestsOf(
+function computeDigests(
   operation: MintOperation,
   { key, row }: AdoptedRow['row'],
-  markers: ReturnType<typeof markerOf>,
+  markers: ReturnType<typeof createMarkerFactory>,
 ): (string | null | undefined)[] {
   const { receiver: receiver_wallet_address, receiverName, sender: sender_wallet_address } = row
   const metadata = withMarker(row.metadata, markers(key))
@@ -122,16 +130,16 @@ function digestsOf(
 
 type AdoptedWithId = AdoptedRow & AddedId
 
-const MAX_SHOWN = 5
+const MAX_SHOWN_IDS = 5
 
 /**
  * Returns the error for rows without an ID whose NFTs belong to rows that got an ID. The reference IDs of such rows are
  * already in use, so they can't create other NFTs.
  */
-function haveIdsError(rows: readonly AdoptedWithId[], run: string): GdnError {
+function existingIdsError(rows: readonly AdoptedWithId[], run: string): GdnError {
   const many = rows.length === 1 ? '1 row without an ID has' : `${rows.length} rows without an ID have`
   const withId = rows.filter(({ id }) => id !== null)
-  const first = withId.slice(0, MAX_SHOWN).map(({ row, id }) => `\nline ${row.row.line}: add id=${id}`)
+  const first = withId.slice(0, MAX_SHOWN_IDS).map(({ row, id }) => `\nline ${row.row.line}: add id=${id}`)
   const unlisted = rows.length - first.length
   const more = first.length > 0 && unlisted > 0 ? [`\nand ${unlisted} more`] : []
   return new GdnError(
@@ -140,7 +148,7 @@ function haveIdsError(rows: readonly AdoptedWithId[], run: string): GdnError {
     {
       hint: [
         'Nothing was sent. If the rows belong to these NFTs, add the IDs to the rows again. To mint new NFTs, add new IDs to the rows.',
-        `${whereToGetIds(rows.some(({ isElsewhere }) => isElsewhere) ? null : run)}.`,
+        `${formatIdsHint(rows.some(({ isFromOtherMachine }) => isFromOtherMachine) ? null : run)}.`,
       ].join('\n'),
       details: detailsOf(rows),
     },

@@ -6,15 +6,15 @@ import type { BatchOptions, CheckDeps } from '../types.ts'
 import type { SearchCounts } from './lookup.ts'
 
 /** The properties of a run that determine where gdn searches for rows that were already minted. */
-export interface StartFacts extends Pick<BatchOptions, 'again' | 'lookup'> {
+export interface SearchConditions extends Pick<BatchOptions, 'again' | 'lookup'> {
   /** Whether the run has not begun yet. */
   isNew: boolean
   /** Whether the rows have the same reference IDs on every machine. */
   isSharedScope: boolean
   /** Number of rows that may be sent. */
-  pending: number
+  pendingCount: number
   /** Number of rows to be sent again because reconciling found them absent. 0 for a new run. */
-  repeated: number
+  repeatedCount: number
 }
 
 /** The places where gdn searches for rows that were already minted. */
@@ -32,7 +32,7 @@ export interface NeededSearches {
   contents: boolean
 }
 
-const NONE: NeededSearches = { listing: false, references: false, absent: false, contents: false }
+const NO_SEARCHES: NeededSearches = { listing: false, references: false, absent: false, contents: false }
 
 /**
  * Returns the searches that a run needs before it starts. A new run searches for all its rows. A resumed run also
@@ -44,13 +44,13 @@ export function neededSearches({
   lookup = true,
   isNew,
   isSharedScope,
-  pending,
-  repeated,
-}: StartFacts): NeededSearches {
+  pendingCount,
+  repeatedCount,
+}: SearchConditions): NeededSearches {
   const contents = !isRepeat && lookup
-  const absent = repeated > 0
-  const sends = contents && pending > 0
-  if (!isNew && !absent && !sends) return NONE
+  const absent = repeatedCount > 0
+  const sends = contents && pendingCount > 0
+  if (!isNew && !absent && !sends) return NO_SEARCHES
   // With --again, another machine may have minted the first drop with this name.
   const references = contents || (lookup && isSharedScope)
   return { listing: true, references, absent, contents }
@@ -87,7 +87,7 @@ export async function listCollection(
  * Repeats the search while listed NFTs have no record or no metadata, because any of them may belong to a row. Stops
  * after the maximum lag of a listing.
  */
-export async function untilComplete(
+export async function waitUntilComplete(
   { listingWait = LISTING_LAG_MS, signal }: BatchOptions,
   { sleep: pause = sleep, onEvent }: CheckDeps,
   { unread, incomplete }: SearchCounts,
@@ -106,7 +106,7 @@ export async function untilComplete(
  * Lists the collection until two consecutive listings, some time apart, find nothing new. Otherwise, a row whose NFT
  * isn't listed yet would be sent again.
  */
-export async function settleListing(
+export async function waitForSettledListing(
   options: BatchOptions,
   { now = () => performance.now(), sleep: pause = sleep, onEvent }: CheckDeps,
   source: RecordSource,

@@ -2,7 +2,7 @@ import type { NftRecord } from '../../api/nft-record.ts'
 import { addressKey } from '../../api/same-address.ts'
 import { PROVENANCE_SALT, PROVENANCE_SIGNATURE } from '../../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
-import { currentOwnerOf, metadataHash, ownersOf } from '../../operations/reconcile/content-and-owners.ts'
+import { findCurrentOwner, metadataHash, possibleOwners } from '../../operations/reconcile/content-and-owners.ts'
 import { type RecordSource, readPages } from '../../operations/reconcile/listing.ts'
 import type { Match } from '../../operations/reconcile/match-groups.ts'
 import type { StoredRow } from '../rows/manifest-row.ts'
@@ -31,7 +31,7 @@ export interface FoundRow {
  * changed since.
  */
 export function hasOwnerOf({ row, match: { owner, holder, name } }: FoundRow): boolean {
-  const owners = ownersOf(row.row)
+  const owners = possibleOwners(row.row)
   if (name !== null && name === row.row.receiverName) return true
   return owner === null || owners.includes(owner) || (holder !== null && owners.includes(holder))
 }
@@ -42,15 +42,15 @@ export function hasOwnerOf({ row, match: { owner, holder, name } }: FoundRow): b
  *
  * @returns null for an NFT without metadata
  */
-export function contentsOf(
+export function hashContents(
   row: ManifestRow,
   nft: NftRecord,
   markerKey: string | undefined,
 ): { row: string; nft: string } | null {
-  const metadata = metadataOf(nft, markerKey)
+  const metadata = readUnmarkedMetadata(nft, markerKey)
   if (metadata === null) return null
   const keys = new Set(row.localFiles.map(({ key }) => key))
-  return { row: contentOfRow(row), nft: metadataHash(withoutValues(metadata, keys)) }
+  return { row: hashRowContent(row), nft: metadataHash(withoutValues(metadata, keys)) }
 }
 
 /**
@@ -60,7 +60,7 @@ export function contentsOf(
 export const isOwnedBy = (row: StoredRow, nft: NftRecord): boolean => hasOwnerOf({ row, match: foundNft(nft) })
 
 function foundNft(nft: NftRecord): FoundNft {
-  const holder = currentOwnerOf(nft)
+  const holder = findCurrentOwner(nft)
   // The NFT may have been transferred or burned since its mint.
   const owner = nft.minted_to ? addressKey(nft.minted_to) : holder
   const name = nft.receiver_name ?? null
@@ -68,14 +68,14 @@ function foundNft(nft: NftRecord): FoundNft {
 }
 
 /** Returns an NFT's metadata without the marker of its row, or null if the server has no metadata yet. */
-function metadataOf({ request_metadata }: NftRecord, markerKey: string | undefined): Metadata | null {
+function readUnmarkedMetadata({ request_metadata }: NftRecord, markerKey: string | undefined): Metadata | null {
   if (request_metadata === null || typeof request_metadata !== 'object') return null
   const metadata = { ...request_metadata } as Metadata
   if (markerKey !== undefined) delete metadata[markerKey]
   return metadata
 }
 
-export const contentOfRow = ({ metadata, localFiles }: ManifestRow): string =>
+export const hashRowContent = ({ metadata, localFiles }: ManifestRow): string =>
   metadataHash(withoutValues(metadata, new Set(localFiles.map(({ key }) => key))))
 
 /**
@@ -88,13 +88,13 @@ export class RowLookup {
   readonly #contents = new Set<string>()
   /** The distinct sets of file keys for which rows have local files. */
   readonly #localKeys = new Map<string, string[]>()
-  readonly #read = new Set<string>()
+  readonly #readIds = new Set<string>()
   /** IDs of NFTs that had no metadata when they were read. They are read again. */
-  readonly #incomplete: string[] = []
+  readonly #incompleteIds: string[] = []
   readonly #matches = new Map<string, FoundNft[]>()
   readonly #isOfOtherDrop: (metadata: unknown) => boolean
   readonly #byOwner: boolean
-  #indexed = false
+  #isIndexed = false
 
   /**
    * Creates a lookup, which reads the rows when they are first needed.
@@ -128,8 +128,8 @@ export class RowLookup {
     ids: Iterable<string>,
     onProgress: (done: number, total: number) => void,
   ): Promise<SearchCounts> {
-    const fresh = [...ids].filter((id) => !this.#read.has(id))
-    const idsToRead = [...fresh, ...this.#incomplete.splice(0)]
+    const fresh = [...ids].filter((id) => !this.#readIds.has(id))
+    const idsToRead = [...fresh, ...this.#incompleteIds.splice(0)]
     if (idsToRead.length === 0) return { fresh: 0, unread: 0, incomplete: 0 }
     await this.#index()
     let unread = idsToRead.length
@@ -138,7 +138,7 @@ export class RowLookup {
       for (const nft of nfts) this.#sort(nft)
       onProgress(done, idsToRead.length)
     }
-    return { fresh: fresh.length, unread, incomplete: this.#incomplete.length }
+    return { fresh: fresh.length, unread, incomplete: this.#incompleteIds.length }
   }
 
   get hasMatches(): boolean {
@@ -149,7 +149,7 @@ export class RowLookup {
    * Yields each row with an NFT that has its content. Equal rows get different NFTs, until no NFTs with this content
    * are left.
    */
-  async *found(): AsyncGenerator<FoundRow> {
+  async *findRows(): AsyncGenerator<FoundRow> {
     const unusedMatches = new Map([...this.#matches].map(([content, matches]) => [content, matches.slice()]))
     for await (const row of this.#rows()) {
       const matches = this.#keysOf(row.row)
@@ -162,8 +162,8 @@ export class RowLookup {
   }
 
   async #index(): Promise<void> {
-    if (this.#indexed) return
-    this.#indexed = true
+    if (this.#isIndexed) return
+    this.#isIndexed = true
     for await (const { row } of this.#rows()) {
       for (const key of this.#keysOf(row)) this.#contents.add(key)
       const keys = row.localFiles.map(({ key }) => key).sort()
@@ -173,17 +173,17 @@ export class RowLookup {
 
   /** Returns the keys of the NFTs that match a row. */
   #keysOf(row: ManifestRow): string[] {
-    const content = contentOfRow(row)
+    const content = hashRowContent(row)
     if (!this.#byOwner) return [content]
-    const owners = [...ownersOf(row), ...(row.receiverName === undefined ? [] : [row.receiverName])]
+    const owners = [...possibleOwners(row), ...(row.receiverName === undefined ? [] : [row.receiverName])]
     return [...owners.map((owner) => content + owner), content]
   }
 
   #sort(nft: NftRecord): void {
-    this.#read.add(nft.nft_gdn_id)
-    const metadata = metadataOf(nft, this.#markerKey)
+    this.#readIds.add(nft.nft_gdn_id)
+    const metadata = readUnmarkedMetadata(nft, this.#markerKey)
     if (metadata === null) {
-      this.#incomplete.push(nft.nft_gdn_id)
+      this.#incompleteIds.push(nft.nft_gdn_id)
       return
     }
     const owner = this.#byOwner && nft.minted_to ? addressKey(nft.minted_to) : ''
@@ -214,12 +214,12 @@ export class RowLookup {
  * owned by an owner of the row, minted to an owner of the row, owner not known yet.
  */
 function takeBestMatch(matches: FoundNft[], row: ManifestRow): FoundNft | null {
-  const owners = ownersOf(row)
-  const named = matches.findIndex(({ name }) => name !== null && name === row.receiverName)
+  const owners = possibleOwners(row)
+  const mintedToName = matches.findIndex(({ name }) => name !== null && name === row.receiverName)
   const ownedNow = matches.findIndex(({ holder }) => holder !== null && owners.includes(holder))
-  const minted = matches.findIndex(({ owner }) => owner !== null && owners.includes(owner))
-  const untold = matches.findIndex(({ owner }) => owner === null)
-  const [match] = matches.splice([named, ownedNow, minted, untold].find((at) => at >= 0) ?? 0, 1)
+  const mintedToOwner = matches.findIndex(({ owner }) => owner !== null && owners.includes(owner))
+  const withoutOwner = matches.findIndex(({ owner }) => owner === null)
+  const [match] = matches.splice([mintedToName, ownedNow, mintedToOwner, withoutOwner].find((at) => at >= 0) ?? 0, 1)
   return match ?? null
 }
 

@@ -1,18 +1,18 @@
 import type { NftRecord } from '../../api/nft-record.ts'
 import { GdnError } from '../../core/errors.ts'
-import { saltIn } from '../../manifest/reveal-keys.ts'
+import { readSalt } from '../../manifest/reveal-keys.ts'
 import { readPages } from '../../operations/reconcile/listing.ts'
-import { addChanges, addContent, rowsOfOtherNfts } from '../../state/plan-tables.ts'
-import type { RowsIn } from '../../state/rows.ts'
+import { addChanges, addContent, findRowsOfOtherNfts } from '../../state/plan-tables.ts'
+import type { RowLocation } from '../../state/rows.ts'
 import { createTables } from '../../state/temporary-tables.ts'
-import { MAX_NAMED } from '../identity/claim.ts'
+import { MAX_LISTED_ROWS } from '../identity/claim.ts'
 import { refuseExchanged } from '../identity/exchanged.ts'
 import { rowMetadataChanges } from '../rows/field-changes.ts'
 import type { AdoptedRow } from '../rows/manifest-row.ts'
-import { shownKey } from '../rows/row-key.ts'
+import { formatKey } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions, FieldChange } from '../types.ts'
-import { contentsOf, isOwnedBy } from './lookup.ts'
+import { hashContents, isOwnedBy } from './lookup.ts'
 
 /**
  * Refuses rows whose IDs belong to NFTs with different metadata or owners. Ignores the URLs of local files, and the
@@ -27,12 +27,12 @@ export async function refuseOtherContents(
   store: StoredRun,
   client: BatchClient,
   options: BatchOptions,
-  { rows, doubtful, named }: { rows: RowsIn; doubtful: readonly AdoptedRow[]; named: number },
+  { rows, doubtful, named }: { rows: RowLocation; doubtful: readonly AdoptedRow[]; named: number },
 ): Promise<string[]> {
   const { adopt = false, allowExchanged = false } = options
-  const differing = await findOthers(store, client, options, doubtful)
+  const differing = await findDifferingRows(store, client, options, doubtful)
   if (differing.length === 0) return []
-  const exchanged = await store.state.scratch((sql) => rowsOfOtherNfts(sql, rows))
+  const exchanged = await store.state.scratch((sql) => findRowsOfOtherNfts(sql, rows))
   if (exchanged.length > 0 && !allowExchanged) throw exchangedContentsError(exchanged)
   if (adopt) {
     const judged = { rows, named, isAllowed: allowExchanged }
@@ -45,7 +45,7 @@ export async function refuseOtherContents(
 }
 
 /** Returns the rows whose content differs from their NFTs, and fills temporary tables with the differences. */
-async function findOthers(
+async function findDifferingRows(
   { state, drop }: StoredRun,
   client: BatchClient,
   { signal, committedRow }: BatchOptions,
@@ -61,16 +61,16 @@ async function findOthers(
         if (adopted === undefined) continue
         const { position } = adopted.row
         const { request_metadata: metadata } = nft
-        const isRevealed = saltIn(metadata) !== undefined && committedRow?.(metadata) === position + 1
+        const isRevealed = readSalt(metadata) !== undefined && committedRow?.(metadata) === position + 1
         if (isRevealed && isOwnedBy(adopted.row, nft)) {
           matching.add(adopted)
           continue
         }
-        const contents = contentsOf(adopted.row.row, nft, drop.marker ?? undefined)
+        const contents = hashContents(adopted.row.row, nft, drop.marker ?? undefined)
         if (contents === null) continue
         const isSame = contents.row === contents.nft
         if (isSame && isOwnedBy(adopted.row, nft)) matching.add(adopted)
-        else addChanges(sql, position, [{ action: 'update', fields: differences(adopted, nft, drop.marker) }])
+        else addChanges(sql, position, [{ action: 'update', fields: compareWithNft(adopted, nft, drop.marker) }])
         if (!isSame) addContent(sql, position, { was: contents.nft, now: contents.row })
       }
     })
@@ -78,7 +78,7 @@ async function findOthers(
   return doubtful.filter((adopted) => !matching.has(adopted))
 }
 
-function differences({ row: storedRow }: AdoptedRow, nft: NftRecord, marker: string | null): FieldChange[] {
+function compareWithNft({ row: storedRow }: AdoptedRow, nft: NftRecord, marker: string | null): FieldChange[] {
   const { row } = storedRow
   const localFiles = row.localFiles.map(({ key }) => ({ key, url: null }))
   const fields = rowMetadataChanges({ ...row, localFiles }, nft, marker)
@@ -98,15 +98,15 @@ function otherNftsError(adopted: readonly AdoptedRow[]): GdnError {
       'To use these NFTs for the rows, add --adopt.',
     ].join('\n'),
     details: {
-      rows: adopted.slice(0, MAX_NAMED).map(({ row: { key, row }, nftGdnId }) => {
-        return { key: shownKey(key), line: row.line, nft_gdn_id: nftGdnId }
+      rows: adopted.slice(0, MAX_LISTED_ROWS).map(({ row: { key, row }, nftGdnId }) => {
+        return { key: formatKey(key), line: row.line, nft_gdn_id: nftGdnId }
       }),
       count: adopted.length,
     },
   })
 }
 
-type ExchangedContent = ReturnType<typeof rowsOfOtherNfts>[number]
+type ExchangedContent = ReturnType<typeof findRowsOfOtherNfts>[number]
 
 /**
  * Returns the error for rows whose IDs seem to have been exchanged, because each row has the content of another ID's
@@ -118,12 +118,12 @@ export function exchangedContentsError(rows: readonly ExchangedContent[]): GdnEr
     rows.length === 1 ? '1 row has the content of the NFT' : `${rows.length} rows have the content of the NFTs`
   return new GdnError('seems_minted', `${many} of ${rows.length === 1 ? 'another row' : 'other rows'}`, {
     hint: [
-      `Nothing was sent. Row ${shownKey(key)} has the content of the NFT of row ${shownKey(was)}.`,
+      `Nothing was sent. Row ${formatKey(key)} has the content of the NFT of row ${formatKey(was)}.`,
       'If IDs were changed, or columns were sorted without the id column, restore the IDs or the columns.',
       'To exchange the contents of rows intentionally, or to undo an exchange, add --allow-exchanged.',
     ].join('\n'),
     details: {
-      rows: rows.slice(0, MAX_NAMED).map(({ key, line }) => ({ key: shownKey(key), line })),
+      rows: rows.slice(0, MAX_LISTED_ROWS).map(({ key, line }) => ({ key: formatKey(key), line })),
       count: rows.length,
     },
   })

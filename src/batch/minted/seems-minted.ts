@@ -1,19 +1,19 @@
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { PROVENANCE_ROW } from '../../manifest/reveal-keys.ts'
-import { MAX_NAMED } from '../identity/claim.ts'
+import { MAX_LISTED_ROWS } from '../identity/claim.ts'
 import type { StoredRow } from '../rows/manifest-row.ts'
-import { shownKey } from '../rows/row-key.ts'
+import { formatKey } from '../rows/row-key.ts'
 import type { FoundRow } from './lookup.ts'
 
 /** Returns the error for rows that can't be adopted, because their NFTs may belong to another run or command. */
-export const mayBeOfOthersError = (rows: readonly FoundRow[]): GdnError =>
+export const mayBelongToOthersError = (rows: readonly FoundRow[]): GdnError =>
   new GdnError(
     'seems_minted',
     `${rowCountText(rows)} can't be adopted: another run or command sent the same metadata, and its outcome is unknown`,
     {
       hint: 'Nothing was sent. Run `gdn batch list --all` to find that run or command. Resolve its outcome first, or remove it with `gdn batch rm`.',
-      details: { rows: rows.slice(0, MAX_NAMED).map(shownRow), count: rows.length },
+      details: { rows: rows.slice(0, MAX_LISTED_ROWS).map(toRowDetails), count: rows.length },
     },
   )
 
@@ -25,15 +25,16 @@ export const belongToOthersError = (rows: readonly FoundRow[], hasReferences: bo
     {
       hint: [
         'Nothing was sent.',
-        ...(hasReferences ? [RENAMED] : []),
+        ...(hasReferences ? [RENAMED_MANIFEST_HINT] : []),
         'If these rows were minted and their NFTs were transferred afterwards, remove the rows, and run the same command again.',
         'To mint the rows anyway, move them to a separate manifest, and run `gdn batch mint` on that manifest with --run <name> --no-lookup.',
       ].join('\n'),
-      details: { rows: rows.slice(0, MAX_NAMED).map(shownRow), count: rows.length },
+      details: { rows: rows.slice(0, MAX_LISTED_ROWS).map(toRowDetails), count: rows.length },
     },
   )
 
-export const RENAMED = 'If the manifest was renamed after its rows were minted, add --run <former file name>.'
+export const RENAMED_MANIFEST_HINT =
+  'If the manifest was renamed after its rows were minted, add --run <former file name>.'
 
 /**
  * Returns the error for rows of an unrevealed drop whose NFTs have other metadata than would be sent.
@@ -45,7 +46,11 @@ export const seemsMintedAsError = (suffix: string, rows: number, flag: '--no-loo
     'seems_minted',
     `${count(rows, 'row')} of the manifest ${rows === 1 ? 'seems' : 'seem'} to be in the collection already, ${suffix}`,
     {
-      hint: ['Nothing was sent.', RENAMED, `To mint all rows anyway, run \`gdn batch mint\` with ${flag}.`].join('\n'),
+      hint: [
+        'Nothing was sent.',
+        RENAMED_MANIFEST_HINT,
+        `To mint all rows anyway, run \`gdn batch mint\` with ${flag}.`,
+      ].join('\n'),
       details: { count: rows },
     },
   )
@@ -57,14 +62,14 @@ export const mintedByOtherRunError = (rows: readonly number[], run: string): Gdn
     `${count(rows.length, 'row')} of the run ${run} ${rows.length === 1 ? 'was' : 'were'} minted under another run name after this run sent ${rows.length === 1 ? 'it' : 'them'}`,
     {
       hint: `Nothing was sent. To record the NFTs of rows with an unknown outcome, run \`gdn batch reconcile ${run}\`.`,
-      details: { lines: rows.slice(0, MAX_NAMED), count: rows.length },
+      details: { lines: rows.slice(0, MAX_LISTED_ROWS), count: rows.length },
     },
   )
 
 const rowCountText = ({ length }: readonly unknown[]): string => count(length, 'row')
 
-const shownRow = ({ row, match }: FoundRow) => ({
-  key: shownKey(row.key),
+const toRowDetails = ({ row, match }: FoundRow) => ({
+  key: formatKey(row.key),
   line: row.row.line,
   nft_gdn_id: match.id,
 })
@@ -83,24 +88,24 @@ export async function seemsMintedError(
   matches: AsyncIterable<FoundRow>,
   { run, pending, which, hasReferences }: SeemsMinted,
 ): Promise<GdnError> {
-  const rows: ReturnType<typeof shownRow>[] = []
+  const rows: ReturnType<typeof toRowDetails>[] = []
   const matched = new Set<number>()
   let isUnrevealed = false
   for await (const match of matches) {
     isUnrevealed ||= PROVENANCE_ROW in match.row.row.metadata
-    if (rows.length < MAX_NAMED) rows.push(shownRow(match))
+    if (rows.length < MAX_LISTED_ROWS) rows.push(toRowDetails(match))
     matched.add(match.row.position)
   }
   const otherLines: number[] = []
   let unlisted = 0
   for await (const { position, row } of pending) {
     if (matched.has(position)) continue
-    if (otherLines.length < MAX_LINES) otherLines.push(row.line)
+    if (otherLines.length < MAX_LISTED_LINES) otherLines.push(row.line)
     else unlisted++
   }
   const adopt = [
     'To treat these rows as minted, run `gdn batch mint` with --adopt.',
-    ...adoptHints(otherLines, unlisted),
+    ...formatUnmatchedLines(otherLines, unlisted),
   ].join(' ')
   const isNew = which === 'new'
   const unknown = isNew ? '' : `, and the run ${run} has no record of them`
@@ -109,7 +114,9 @@ export async function seemsMintedError(
     hint: isNew
       ? [
           'Nothing was sent, and no run was created.',
-          ...(hasReferences ? [`${RENAMED} gdn then also finds the NFTs of edited rows that have an ID.`] : []),
+          ...(hasReferences
+            ? [`${RENAMED_MANIFEST_HINT} gdn then also finds the NFTs of edited rows that have an ID.`]
+            : []),
           adopt,
           isUnrevealed
             ? 'If this is another drop with the same placeholder, run `gdn batch mint` with --again.'
@@ -124,9 +131,9 @@ export async function seemsMintedError(
   })
 }
 
-const MAX_LINES = 10
+const MAX_LISTED_LINES = 10
 
-function adoptHints(lines: readonly number[], unlisted: number): string[] {
+function formatUnmatchedLines(lines: readonly number[], unlisted: number): string[] {
   if (lines.length === 0) return []
   const named = `${lines.join(', ')}${unlisted > 0 ? ` and ${unlisted} more` : ''}`
   return [
@@ -136,26 +143,30 @@ function adoptHints(lines: readonly number[], unlisted: number): string[] {
 
 /** Returns the error for rows that would be sent again as absent, although the collection has their NFTs. */
 export async function foundAbsentError(matches: AsyncIterable<FoundRow>, run: string): Promise<GdnError> {
-  const rows: ReturnType<typeof shownRow>[] = []
-  let all = 0
-  for await (const match of matches) if (all++ < MAX_NAMED) rows.push(shownRow(match))
-  return new GdnError('seems_minted', `${count(all, 'absent row')} ${all === 1 ? 'is' : 'are'} now in the collection`, {
-    hint: `Nothing was sent. Run \`gdn batch reconcile ${run}\` to identify these rows.`,
-    details: { rows, count: all },
-  })
+  const rows: ReturnType<typeof toRowDetails>[] = []
+  let rowCount = 0
+  for await (const match of matches) if (rowCount++ < MAX_LISTED_ROWS) rows.push(toRowDetails(match))
+  return new GdnError(
+    'seems_minted',
+    `${count(rowCount, 'absent row')} ${rowCount === 1 ? 'is' : 'are'} now in the collection`,
+    {
+      hint: `Nothing was sent. Run \`gdn batch reconcile ${run}\` to identify these rows.`,
+      details: { rows, count: rowCount },
+    },
+  )
 }
 
 /** Returns the error for rows that another run of this machine minted as unrevealed NFTs, which are revealed now. */
 export async function revealedByOthersError(matches: AsyncIterable<FoundRow>): Promise<GdnError> {
-  const rows: ReturnType<typeof shownRow>[] = []
-  let all = 0
-  for await (const match of matches) if (all++ < MAX_NAMED) rows.push(shownRow(match))
+  const rows: ReturnType<typeof toRowDetails>[] = []
+  let rowCount = 0
+  for await (const match of matches) if (rowCount++ < MAX_LISTED_ROWS) rows.push(toRowDetails(match))
   return new GdnError(
     'already_accepted',
-    `${count(all, 'row')} of the manifest ${all === 1 ? 'was' : 'were'} minted unrevealed by another run of this collection, and revealed later`,
+    `${count(rowCount, 'row')} of the manifest ${rowCount === 1 ? 'was' : 'were'} minted unrevealed by another run of this collection, and revealed later`,
     {
-      hint: [`Nothing was sent. ${RENAMED}`, 'To mint the rows a second time, add --again.'].join('\n'),
-      details: { rows, count: all },
+      hint: [`Nothing was sent. ${RENAMED_MANIFEST_HINT}`, 'To mint the rows a second time, add --again.'].join('\n'),
+      details: { rows, count: rowCount },
     },
   )
 }

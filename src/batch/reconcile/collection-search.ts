@@ -1,24 +1,29 @@
 import type { NftRecord } from '../../api/nft-record.ts'
 import { count } from '../../core/count.ts'
-import { currentOwnerOf, identityOf, looseTitle, sentMetadata } from '../../operations/reconcile/content-and-owners.ts'
+import {
+  findCurrentOwner,
+  looseTitle,
+  sentMetadata,
+  toIdentity,
+} from '../../operations/reconcile/content-and-owners.ts'
 import { listIds, readPages, readRecords } from '../../operations/reconcile/listing.ts'
 import type { Match } from '../../operations/reconcile/match-groups.ts'
-import { requestsWithMissing, unrecordedNfts } from '../../state/known-nfts.ts'
-import { lastAccepted, rowsOfRequest } from '../../state/row-requests.ts'
+import { findRequestsWithMissingNfts, unrecordedNfts } from '../../state/known-nfts.ts'
+import { findLastAccepted, readRowsOfRequest } from '../../state/row-requests.ts'
 import { matchIds } from '../rows/match.ts'
 import type { RunContext } from '../runs/run-context.ts'
 
 /** Evidence from accepted rows that shows whether the server lists NFTs with unchanged metadata. */
 export interface Proof {
   /** The number of the last accepted request if the server returns the metadata of its rows unchanged, or null. */
-  request: number | null
+  acceptedRequestNumber: number | null
   /** Whether the server returns metadata that differs from the request. */
-  rewrites: boolean
+  rewritesMetadata: boolean
 }
 
 export interface CollectionSearchResult {
   /** The reason why the search is incomplete, or null if it is complete. */
-  lacks: string | null
+  incompleteReason: string | null
   /**
    * Time since the server accepted the oldest NFT that is still missing from the listing, in milliseconds. 0 if none is
    * missing.
@@ -28,11 +33,11 @@ export interface CollectionSearchResult {
   /** Unassigned NFTs with the content of an open row, by the identity of the row. */
   matches: Map<string, Match[]>
   /**
-   * Number of NFTs that were added since the run began and match no row. `alike` has the number of these NFTs with the
+   * Number of NFTs that were added since the run began and match no row. `sameTitleCounts` has the number of these NFTs with the
    * title of an open row, by title (see `looseTitle`).
    */
-  unrecorded: number
-  alike: ReadonlyMap<string, number>
+  unmatchedCount: number
+  sameTitleCounts: ReadonlyMap<string, number>
 }
 
 const waitReason = (missing: number) =>
@@ -43,11 +48,11 @@ export class CollectionSearch {
   readonly #context: RunContext
   readonly #markerKey: string | undefined
   readonly #identities: ReadonlySet<string>
-  readonly #alike: Map<string, number>
+  readonly #sameTitleCounts: Map<string, number>
   /** IDs that were read and match no open row. */
-  readonly #dismissed = new Set<string>()
+  readonly #dismissedIds = new Set<string>()
   /** Dismissed IDs without metadata. They are read again, because the metadata may be added later. */
-  readonly #incomplete: string[] = []
+  readonly #incompleteIds: string[] = []
 
   constructor(
     context: RunContext,
@@ -57,7 +62,7 @@ export class CollectionSearch {
     this.#context = context
     this.#markerKey = markerKey
     this.#identities = new Set(rows.map(({ identity }) => identity))
-    this.#alike = new Map(rows.map(({ title }) => [title, 0]))
+    this.#sameTitleCounts = new Map(rows.map(({ title }) => [title, 0]))
   }
 
   /**
@@ -70,11 +75,11 @@ export class CollectionSearch {
     emit({ type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 })
     const askedAt = now()
     const listed = await listIds(source, options)
-    for (const id of this.#incomplete.splice(0)) this.#dismissed.delete(id)
-    const result = await this.#missing(listed, askedAt)
+    for (const id of this.#incompleteIds.splice(0)) this.#dismissedIds.delete(id)
+    const result = await this.#countMissing(listed, askedAt)
     const { collectionId, listedAt } = store.drop
     const unrecorded = await store.read((sql) => unrecordedNfts(sql, collectionId, listedAt, listed))
-    const candidates = unrecorded.filter((id) => !this.#dismissed.has(id))
+    const candidates = unrecorded.filter((id) => !this.#dismissedIds.has(id))
     const matches = new Map<string, Match[]>()
     let readCount = 0
     for await (const { nfts, done } of readPages(source, candidates)) {
@@ -84,7 +89,7 @@ export class CollectionSearch {
     }
     const proof = await this.#prove()
     const unread = candidates.length - readCount
-    const lacks =
+    const incompleteReason =
       result.missing > 0
         ? waitReason(result.missing)
         : unread > 0
@@ -93,39 +98,39 @@ export class CollectionSearch {
             ? waitReason(1)
             : null
     return {
-      lacks,
+      incompleteReason,
       lagMs: result.lagMs,
-      proof: proof === 'unread' ? { request: null, rewrites: false } : proof,
+      proof: proof === 'unread' ? { acceptedRequestNumber: null, rewritesMetadata: false } : proof,
       matches,
-      unrecorded: this.#dismissed.size,
-      alike: this.#alike,
+      unmatchedCount: this.#dismissedIds.size,
+      sameTitleCounts: this.#sameTitleCounts,
     }
   }
 
   #sort(nft: NftRecord, matches: Map<string, Match[]>): void {
-    const identity = identityOf(nft.request_metadata, this.#markerKey)
+    const identity = toIdentity(nft.request_metadata, this.#markerKey)
     if (!this.#identities.has(identity)) {
-      this.#dismissed.add(nft.nft_gdn_id)
-      if (!nft.request_metadata) this.#incomplete.push(nft.nft_gdn_id)
+      this.#dismissedIds.add(nft.nft_gdn_id)
+      if (!nft.request_metadata) this.#incompleteIds.push(nft.nft_gdn_id)
       const title = looseTitle(nft.request_metadata)
-      const alike = this.#alike.get(title)
-      if (alike !== undefined) this.#alike.set(title, alike + 1)
+      const alike = this.#sameTitleCounts.get(title)
+      if (alike !== undefined) this.#sameTitleCounts.set(title, alike + 1)
       return
     }
     const sameContent = matches.get(identity) ?? []
     matches.set(identity, sameContent)
-    sameContent.push({ id: nft.nft_gdn_id, owner: currentOwnerOf(nft) })
+    sameContent.push({ id: nft.nft_gdn_id, owner: findCurrentOwner(nft) })
   }
 
   /**
    * Returns the number of accepted NFTs that are missing from the listing, and the age of the oldest one in
    * milliseconds.
    */
-  async #missing(listed: ReadonlySet<string>, askedAt: number): Promise<{ missing: number; lagMs: number }> {
+  async #countMissing(listed: ReadonlySet<string>, askedAt: number): Promise<{ missing: number; lagMs: number }> {
     const { store, acceptedAt, startedAt } = this.#context
     let missing = 0
     let lagMs = 0
-    for (const { requestId, n } of await store.read((sql) => requestsWithMissing(sql, store.id, listed))) {
+    for (const { requestId, n } of await store.read((sql) => findRequestsWithMissingNfts(sql, store.id, listed))) {
       missing += n
       lagMs = Math.max(lagMs, askedAt - (acceptedAt.get(requestId) ?? startedAt))
     }
@@ -137,21 +142,21 @@ export class CollectionSearch {
     const { source, store } = this.#context
     // Failed NFTs prove nothing, because the server may have removed them.
     const last = await store.read((sql) => {
-      const request = lastAccepted(sql, store.id)
-      return request === null ? null : { request, rows: rowsOfRequest(sql, store.drop, request.id) }
+      const request = findLastAccepted(sql, store.id)
+      return request === null ? null : { request, rows: readRowsOfRequest(sql, store.drop, request.id) }
     })
-    if (last === null) return { request: null, rewrites: false }
+    if (last === null) return { acceptedRequestNumber: null, rewritesMetadata: false }
     const ids = last.rows.flatMap(({ nftGdnId }) => nftGdnId ?? [])
-    if (ids.length < last.rows.length) return { request: null, rewrites: true }
+    if (ids.length < last.rows.length) return { acceptedRequestNumber: null, rewritesMetadata: true }
     const records = await readRecords(source, ids)
     if (records.size < ids.length) return 'unread'
-    const as = (metadata: unknown) => identityOf(metadata, this.#markerKey)
+    const as = (metadata: unknown) => toIdentity(metadata, this.#markerKey)
     const matched = matchIds(
       sentMetadata(last.request.body).map(as),
       ids.map((id) => ({ id, metadata: as(records.get(id)?.request_metadata) })),
     )
     return matched === null || matched.includes(null)
-      ? { request: null, rewrites: true }
-      : { request: last.request.n, rewrites: false }
+      ? { acceptedRequestNumber: null, rewritesMetadata: true }
+      : { acceptedRequestNumber: last.request.n, rewritesMetadata: false }
   }
 }

@@ -2,9 +2,9 @@ import { flagError } from '../../core/errors.ts'
 import { readRecords } from '../../operations/reconcile/listing.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { assignedNfts } from '../../state/known-nfts.ts'
-import { markAbsent, operationsOfKey, recordNft } from '../../state/row-outcomes.ts'
-import { isPlanned } from '../../state/rows.ts'
-import { MARKED_ABSENT } from '../runs/results.ts'
+import { listOperationsOfKey, markAbsent, recordNft } from '../../state/row-outcomes.ts'
+import { isPlannedKey } from '../../state/rows.ts'
+import { MARKED_ABSENT_REASON } from '../runs/results.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchOptions } from '../types.ts'
@@ -20,7 +20,7 @@ const rowError = (message: string, hint: string) => flagError('--row', message, 
  */
 export async function markRows(context: RunContext, marks: readonly RowMark[]): Promise<void> {
   const { store } = context
-  const settled = await store.read((sql) => marks.map((mark) => ({ ...mark, id: operationOf(sql, store, mark.key) })))
+  const settled = await store.read((sql) => marks.map((mark) => ({ ...mark, id: findOperation(sql, store, mark.key) })))
   if (new Set(settled.map(({ id }) => id)).size < settled.length) {
     throw rowError('a row is repeated in --row', 'Specify each row only once.')
   }
@@ -33,7 +33,7 @@ export async function markRows(context: RunContext, marks: readonly RowMark[]): 
   }
   await store.write((sql) => {
     for (const { id, nftGdnId } of settled) {
-      if (nftGdnId === null) markAbsent(sql, id, MARKED_ABSENT)
+      if (nftGdnId === null) markAbsent(sql, id, MARKED_ABSENT_REASON)
       else recordNft(sql, id, nftGdnId, { now: Date.now(), by: 'found' })
     }
   })
@@ -46,9 +46,9 @@ export async function markRows(context: RunContext, marks: readonly RowMark[]): 
  *
  * @throws GdnError `usage`
  */
-function operationOf(sql: Sql, { drop }: StoredRun, key: string): string {
-  const [row] = operationsOfKey(sql, drop, key)
-  if (row === undefined && !isPlanned(sql, drop.setId, key)) {
+function findOperation(sql: Sql, { drop }: StoredRun, key: string): string {
+  const [row] = listOperationsOfKey(sql, drop, key)
+  if (row === undefined && !isPlannedKey(sql, drop.setId, key)) {
     throw rowError(`there is no row ${key} in this run`, 'Run `gdn batch results` to list the keys.')
   }
   if (row === undefined || (row.state !== 'unknown' && row.state !== 'absent')) {

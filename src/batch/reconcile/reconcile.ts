@@ -12,22 +12,22 @@ import { isRepeatable } from '../../operations/repeatable.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { assignedNfts } from '../../state/known-nfts.ts'
 import { markAbsent, markLate, markUndecided, recordNft } from '../../state/row-outcomes.ts'
-import { LATE } from '../../state/row-results.ts'
-import { otherLabelOf } from '../identity/other-labels.ts'
-import { ServerNames } from '../identity/server-names.ts'
-import { ABSENCE, UNDECIDED_PREFIX } from '../runs/results.ts'
+import { LATE_REASON } from '../../state/row-results.ts'
+import { findOtherLabel } from '../identity/other-labels.ts'
+import { ReferenceLookup } from '../identity/server-names.ts'
+import { ABSENCE_REASONS, UNDECIDED_PREFIX } from '../runs/results.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import { listResendable } from '../send/list-resendable.ts'
 import { CollectionSearch, type CollectionSearchResult } from './collection-search.ts'
-import { type OtherRecords, openUnknownRows, type UnknownRow, type UnresolvedRows } from './unknown-rows.ts'
+import { type OtherRecords, readUnknownRows, type UnknownRow, type UnresolvedRows } from './unknown-rows.ts'
 
 /** The inputs of `reconcile` that don't come from the run. */
 export interface ReconcileInputs {
   markerKey: string | undefined
   /** Reads the current records of other runs and commands, including which NFTs in `ids` are already assigned. */
-  others(ids: readonly string[]): Promise<OtherRecords>
+  readOtherRecords(ids: readonly string[]): Promise<OtherRecords>
   /** Called repeatedly while reconciling waits, so that other work of the run continues. */
-  meanwhile(): Promise<void>
+  onWait(): Promise<void>
   /** Time at which waiting must stop. */
   deadline: number
 }
@@ -46,7 +46,7 @@ const SLICE_MS = 5_000
 /** The verdicts on the rows with an unknown outcome. */
 interface Decision {
   verdicts: Map<UnknownRow, RowVerdict>
-  late: { id: string; row: UnknownRow }[]
+  lateNfts: { id: string; row: UnknownRow }[]
   proof: CollectionSearchResult['proof']
   /** Whether another search may resolve more rows. */
   isTemporary: boolean
@@ -60,19 +60,19 @@ interface Decision {
  * @returns null if no row had to be resolved, or if the run was stopped first
  */
 export async function reconcile(context: RunContext, inputs: ReconcileInputs): Promise<ReconcileResult | null> {
-  const open = await openUnknownRows(context.store, inputs.markerKey)
+  const open = await readUnknownRows(context.store, inputs.markerKey)
   const leftToRepeat = await repeatableRequests(context)
   open.rows = open.rows.filter(
     ({ request, notAbsentReason }) => notAbsentReason !== null || !leftToRepeat.has(request.id),
   )
   if (open.rows.length === 0) return null
-  const named = await adoptNamed(context, open.rows)
-  open.rows = open.rows.filter(({ id }) => !named.has(id))
+  const adoptedIds = await adoptByReference(context, open.rows)
+  open.rows = open.rows.filter(({ id }) => !adoptedIds.has(id))
   const waits = open.rows.some(({ state }) => state === 'unknown')
   const decision = open.rows.length === 0 ? NO_DECISION : await searchAndDecide(context, inputs, open, waits)
   if (decision === null) return null
   const reconciled = await storeDecision(context, open, decision)
-  reconciled.adopted += named.size
+  reconciled.adopted += adoptedIds.size
   await context.store.recount()
   const { adopted, absent, undecided } = reconciled
   context.emit({ type: 'reconciled', adopted, absent, undecided })
@@ -88,7 +88,7 @@ async function repeatableRequests(context: RunContext): Promise<Set<number>> {
   if (context.options.reconcileOnly === true) return new Set()
   const repeatable = new Set<number>()
   for (const request of await listResendable(context.store)) {
-    if (context.notResolved.has(request.id)) continue
+    if (context.rejectedRepetitions.has(request.id)) continue
     if (await isRepeatable(context.client, request, { signal: context.halt, refresh: false }))
       repeatable.add(request.id)
   }
@@ -99,16 +99,16 @@ async function repeatableRequests(context: RunContext): Promise<Set<number>> {
  * Adopts the NFTs that the server returns for the reference IDs of rows. Returns the operation IDs of these rows. If
  * the server doesn't support reference IDs, or the lookup fails, gdn searches the listing for the rows instead.
  */
-async function adoptNamed(context: RunContext, rows: readonly UnknownRow[]): Promise<Set<string>> {
+async function adoptByReference(context: RunContext, rows: readonly UnknownRow[]): Promise<Set<string>> {
   const { client, halt: signal, options, store } = context
-  const named = rows.flatMap(({ id, state, notAbsentReason, reference }) =>
+  const rowsWithReference = rows.flatMap(({ id, state, notAbsentReason, reference }) =>
     state === 'unknown' && notAbsentReason === null && reference !== null ? [{ id, reference }] : [],
   )
-  if (named.length === 0) return new Set()
+  if (rowsWithReference.length === 0) return new Set()
   if (client.supports('references') === null) await client.learnCapabilities({ signal })
   if (client.supports('references') !== true) return new Set()
   const mints = await catchFailure(() =>
-    new ServerNames(client, { ...options, signal }).mintsOf(named.map(({ reference }) => reference)),
+    new ReferenceLookup(client, { ...options, signal }).findMints(rowsWithReference.map(({ reference }) => reference)),
   )
   if (mints instanceof GdnError) return new Set()
   const now = Date.now()
@@ -118,9 +118,9 @@ async function adoptNamed(context: RunContext, rows: readonly UnknownRow[]): Pro
       [...mints.values()].map(({ nft_gdn_id }) => nft_gdn_id),
     )
     const adopted = new Set<string>()
-    for (const { id, reference } of named) {
+    for (const { id, reference } of rowsWithReference) {
       const mint = mints.get(reference)
-      if (mint === undefined || alreadyAssigned.has(mint.nft_gdn_id) || otherLabelOf(mint, options.label) !== null)
+      if (mint === undefined || alreadyAssigned.has(mint.nft_gdn_id) || findOtherLabel(mint, options.label) !== null)
         continue
       recordNft(sql, id, mint.nft_gdn_id, { now, by: 'found' })
       adopted.add(id)
@@ -131,8 +131,8 @@ async function adoptNamed(context: RunContext, rows: readonly UnknownRow[]): Pro
 
 const NO_DECISION: Decision = {
   verdicts: new Map(),
-  late: [],
-  proof: { request: null, rewrites: false },
+  lateNfts: [],
+  proof: { acceptedRequestNumber: null, rewritesMetadata: false },
   isTemporary: false,
 }
 
@@ -146,7 +146,7 @@ async function searchAndDecide(
   const { deadline } = inputs
   const search = new CollectionSearch(context, inputs.markerKey, open.rows)
   let lagMs = 0
-  let earlier: string | null = null
+  let earlierFingerprint: string | null = null
   for (;;) {
     const askedAt = now()
     const result = await catchFailure(() => search.run())
@@ -155,33 +155,34 @@ async function searchAndDecide(
     if (result instanceof GdnError) {
       const failed = decideUndecided(open, `the NFTs of the collection can't be listed: ${result.message}`)
       if (result.code === 'refused' || !waits || now() + SEARCH_GAP_MS > deadline) return failed
-      earlier = null
-      if (!(await waitMeanwhile(context, inputs, SEARCH_GAP_MS))) return null
+      earlierFingerprint = null
+      if (!(await waitForListing(context, inputs, SEARCH_GAP_MS))) return null
       continue
     }
     // This machine commits every request before sending it, so a read after the listing finds every claim to a listed
     // NFT.
-    const others = await inputs.others([...result.matches.values()].flat().map(({ id }) => id))
+    const others = await inputs.readOtherRecords([...result.matches.values()].flat().map(({ id }) => id))
     lagMs = Math.max(lagMs, result.lagMs)
     const settledAt = context.unknownAt + (context.options.listingWait ?? Math.max(LISTING_LAG_MS, LAG_FACTOR * lagMs))
     const isSettled = askedAt >= settledAt
-    const currentFingerprint = fingerprint(result, others)
-    const agrees = isSettled && result.lacks === null && currentFingerprint === earlier
-    earlier = isSettled && result.lacks === null ? currentFingerprint : null
-    const lacks =
-      result.lacks ?? (agrees ? null : "the server's list of NFTs was still out of date when the timeout expired")
+    const currentFingerprint = fingerprintSearch(result, others)
+    const agrees = isSettled && result.incompleteReason === null && currentFingerprint === earlierFingerprint
+    earlierFingerprint = isSettled && result.incompleteReason === null ? currentFingerprint : null
+    const incompleteReason =
+      result.incompleteReason ??
+      (agrees ? null : "the server's list of NFTs was still out of date when the timeout expired")
     const decision = decideAll(
       open,
       result,
       others,
       { markerKey: inputs.markerKey, hasBaseline: context.store.drop.listedAt !== null },
-      lacks,
+      incompleteReason,
     )
     if (!waits || (agrees && !decision.isTemporary)) return decision
     const wait = Math.max(SEARCH_GAP_MS, settledAt - now())
-    if (now() + wait + (earlier === null ? SEARCH_GAP_MS : 0) > deadline)
+    if (now() + wait + (earlierFingerprint === null ? SEARCH_GAP_MS : 0) > deadline)
       return agrees ? decision : undecidedUntilLater(open, decision, wait)
-    if (!(await waitMeanwhile(context, inputs, wait))) return null
+    if (!(await waitForListing(context, inputs, wait))) return null
   }
 }
 
@@ -198,12 +199,12 @@ const isFatal = (error: GdnError): boolean =>
   error.code === 'unauthorized' || error.code === 'forbidden' || isBackendChange(error)
 
 /** Waits while other work of the run continues. Returns false if the run was stopped. */
-async function waitMeanwhile(context: RunContext, { meanwhile }: ReconcileInputs, ms: number): Promise<boolean> {
+async function waitForListing(context: RunContext, { onWait }: ReconcileInputs, ms: number): Promise<boolean> {
   const until = context.now() + ms
   for (let remainingMs = ms; remainingMs > 0; remainingMs = until - context.now()) {
     context.emit({ type: 'reconciling', phase: 'waiting', ms: remainingMs, done: 0, total: 0 })
     if (!(await context.pause(Math.min(remainingMs, SLICE_MS)))) return false
-    await meanwhile()
+    await onWait()
   }
   return !context.halt.aborted
 }
@@ -211,7 +212,7 @@ async function waitMeanwhile(context: RunContext, { meanwhile }: ReconcileInputs
 function decideUndecided(open: UnresolvedRows, reason: string): Decision {
   const verdict: RowVerdict = { kind: 'undecided', reason, isTemporary: true }
   const verdicts = new Map(open.rows.map((row) => [row, verdict]))
-  return { verdicts, late: [], proof: { request: null, rewrites: false }, isTemporary: true }
+  return { verdicts, lateNfts: [], proof: { acceptedRequestNumber: null, rewritesMetadata: false }, isTemporary: true }
 }
 
 function undecidedUntilLater(open: UnresolvedRows, { verdicts }: Decision, wait: number): Decision {
@@ -228,7 +229,10 @@ function undecidedUntilLater(open: UnresolvedRows, { verdicts }: Decision, wait:
 }
 
 /** Returns, as JSON, the properties that must be equal in two searches. */
-function fingerprint({ matches, alike, unrecorded, proof }: CollectionSearchResult, others: OtherRecords): string {
+function fingerprintSearch(
+  { matches, sameTitleCounts, unmatchedCount, proof }: CollectionSearchResult,
+  others: OtherRecords,
+): string {
   const matchTexts = [...matches].map(([identity, all]) => [
     identity,
     all
@@ -238,7 +242,7 @@ function fingerprint({ matches, alike, unrecorded, proof }: CollectionSearchResu
     others.unresolved.has(identity),
   ])
   // Compare only whether there are unrecorded NFTs, because other clients may mint NFTs in the meantime.
-  return JSON.stringify([matchTexts.sort(), [...alike], unrecorded > 0, proof])
+  return JSON.stringify([matchTexts.sort(), [...sameTitleCounts], unmatchedCount > 0, proof])
 }
 
 function decideAll(
@@ -246,29 +250,29 @@ function decideAll(
   result: CollectionSearchResult,
   others: OtherRecords,
   { markerKey, hasBaseline }: { markerKey: string | undefined; hasBaseline: boolean },
-  lacks: string | null,
+  incompleteReason: string | null,
 ): Decision {
   const groups = new Map<string, UnknownRow[]>()
   for (const row of open.rows) {
     groups.set(row.identity, [...(groups.get(row.identity) ?? []), row])
   }
-  const decision: Decision = { verdicts: new Map(), late: [], proof: result.proof, isTemporary: false }
+  const decision: Decision = { verdicts: new Map(), lateNfts: [], proof: result.proof, isTemporary: false }
   for (const [identity, rows] of groups) {
     const copies = rows.filter(({ state }) => state !== 'superseded')
     const superseded = rows.filter(({ state }) => state === 'superseded')
-    const marked = markerKey !== undefined && identity.startsWith('marker ')
+    const hasMarkers = markerKey !== undefined && identity.startsWith('marker ')
     const matches = (result.matches.get(identity) ?? []).filter(({ id }) => !others.given.has(id))
     const adopted = open.adopted.filter((each) => each.identity === identity)
     const verdict = decideGroup({
       copies: copies.map((copy) => ({
         owners: copy.owners,
-        unprovable: whyUnprovable(copy, adopted, result, open, lacks),
+        unprovable: findUnprovableReason(copy, adopted, result, open, incompleteReason),
       })),
       superseded,
       matches,
-      alike: marked ? 0 : (result.alike.get(rows[0]?.title ?? '') ?? 0),
-      doubtful: marked ? null : doubtReason(identity, hasBaseline, others),
-      marked,
+      similarCount: hasMarkers ? 0 : (result.sameTitleCounts.get(rows[0]?.title ?? '') ?? 0),
+      doubtReason: hasMarkers ? null : doubtReason(identity, hasBaseline, others),
+      hasMarkers,
     })
     addVerdicts(decision, verdict, copies, superseded, matches)
   }
@@ -293,27 +297,27 @@ function addVerdicts(
     const owner = matches.find((match) => match.id === id)?.owner ?? ''
     const at = unmatched.findIndex(({ owners }) => owners.includes(owner))
     const [row] = unmatched.splice(Math.max(0, at), 1)
-    if (row !== undefined) decision.late.push({ id, row })
+    if (row !== undefined) decision.lateNfts.push({ id, row })
   }
 }
 
 /** Returns why the row can't be proved to be absent, or null if it can. */
-function whyUnprovable(
+function findUnprovableReason(
   { notAbsentReason, owners }: UnknownRow,
   adopted: UnresolvedRows['adopted'],
-  { proof, unrecorded, matches }: CollectionSearchResult,
+  { proof, unmatchedCount, matches }: CollectionSearchResult,
   open: UnresolvedRows,
-  lacks: string | null,
+  incompleteReason: string | null,
 ): { reason: string; isTemporary: boolean } | null {
   const permanentReason = (reason: string) => ({ reason, isTemporary: false })
-  if (lacks !== null) return { reason: lacks, isTemporary: true }
+  if (incompleteReason !== null) return { reason: incompleteReason, isTemporary: true }
   if (notAbsentReason !== null) return permanentReason(notAbsentReason)
-  if (proof.rewrites || open.rewrites)
+  if (proof.rewritesMetadata || open.rewritesMetadata)
     return permanentReason(
       'the server returns metadata that differs from the request: the NFT of this row may exist with different metadata',
     )
-  const isShownAsSent = proof.request !== null || matches.size > 0 || open.adopted.length > 0
-  if (!isShownAsSent && unrecorded > 0) {
+  const isShownAsSent = proof.acceptedRequestNumber !== null || matches.size > 0 || open.adopted.length > 0
+  if (!isShownAsSent && unmatchedCount > 0) {
     return permanentReason(
       'the collection has new NFTs that match no row: one of them may be the NFT of this row, with different metadata',
     )
@@ -336,12 +340,12 @@ async function storeDecision(
   open: UnresolvedRows,
   decision: Decision,
 ): Promise<ReconcileResult> {
-  const total: ReconcileResult = { adopted: 0, absent: open.markedAbsent, undecided: 0, basis: null }
+  const total: ReconcileResult = { adopted: 0, absent: open.markedAbsentCount, undecided: 0, basis: null }
   const changes: ((sql: Sql, now: number) => void)[] = []
   for (const row of open.rows) {
     const { id, reason } = row
-    const late = decision.late.find((each) => each.row === row)
-    if (late !== undefined) changes.push((sql, now) => markLate(sql, id, late.id, LATE, now))
+    const late = decision.lateNfts.find((each) => each.row === row)
+    if (late !== undefined) changes.push((sql, now) => markLate(sql, id, late.id, LATE_REASON, now))
     const verdict = decision.verdicts.get(row)
     if (verdict === undefined) continue
     const wasAbsent = row.state === 'absent'
@@ -350,16 +354,17 @@ async function storeDecision(
       changes.push((sql, now) => recordNft(sql, id, verdict.id, { now, by: 'found' }))
     } else if (verdict.kind === 'absent' || (verdict.isTemporary && wasAbsent)) {
       const { n, unknownAfter } = row.request
-      const isLater = (decision.proof.request ?? 0) > (unknownAfter ?? n)
+      const isLater = (decision.proof.acceptedRequestNumber ?? 0) > (unknownAfter ?? n)
       // A row that was found absent before stays absent if this search couldn't decide.
       const basis = verdict.kind === 'absent' ? (isLater ? 'later_rows' : 'time_alone') : basisOf(reason)
       total.absent++
       if (total.basis !== 'time_alone') total.basis = basis
-      if (!wasAbsent || reason !== ABSENCE[basis]) changes.push((sql) => markAbsent(sql, id, ABSENCE[basis]))
+      if (!wasAbsent || reason !== ABSENCE_REASONS[basis])
+        changes.push((sql) => markAbsent(sql, id, ABSENCE_REASONS[basis]))
     } else {
       total.undecided++
-      const why = UNDECIDED_PREFIX + verdict.reason
-      if (reason !== why) changes.push((sql) => markUndecided(sql, id, why))
+      const undecidedReason = UNDECIDED_PREFIX + verdict.reason
+      if (reason !== undecidedReason) changes.push((sql) => markUndecided(sql, id, undecidedReason))
     }
   }
   if (changes.length > 0) {
@@ -372,4 +377,4 @@ async function storeDecision(
 }
 
 const basisOf = (reason: string | null): 'later_rows' | 'time_alone' =>
-  reason === ABSENCE.later_rows ? 'later_rows' : 'time_alone'
+  reason === ABSENCE_REASONS.later_rows ? 'later_rows' : 'time_alone'

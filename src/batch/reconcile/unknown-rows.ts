@@ -1,9 +1,20 @@
-import { referencesOf } from '../../operations/reconcile/by-reference.ts'
-import { identityOf, looseTitle, ownersOf } from '../../operations/reconcile/content-and-owners.ts'
+import { parseReferences } from '../../operations/reconcile/by-reference.ts'
+import { looseTitle, possibleOwners, toIdentity } from '../../operations/reconcile/content-and-owners.ts'
 import { unresolvedContents } from '../../operations/reconcile/unresolved.ts'
 import { assignedNfts } from '../../state/known-nfts.ts'
-import { openRequests, type RowRequest, readRowRequest, rowsOfRequest, type SentRow } from '../../state/row-requests.ts'
-import { ADOPTED_NOT_KNOWN, MARKED_ABSENT, NOT_KNOWN, NOT_SHOWN } from '../runs/results.ts'
+import {
+  listOpenRequests,
+  type RowRequest,
+  readRowRequest,
+  readRowsOfRequest,
+  type SentRow,
+} from '../../state/row-requests.ts'
+import {
+  ADOPTED_NFT_LOST_REASON,
+  DEPLOYED_NFT_LOST_REASON,
+  MARKED_ABSENT_REASON,
+  NFT_NOT_RETURNED_REASON,
+} from '../runs/results.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 
 /** A sent row whose outcome is unknown. */
@@ -28,29 +39,29 @@ export interface UnresolvedRows {
   /** Rows that reconciling found earlier. A transferred NFT may belong to one of them. */
   adopted: { identity: string; owners: string[] }[]
   /** Number of rows that the user declared absent. */
-  markedAbsent: number
+  markedAbsentCount: number
   /** Whether the server's record of a row differs from the accepted request. */
-  rewrites: boolean
+  rewritesMetadata: boolean
 }
 
-export async function openUnknownRows(store: StoredRun, markerKey: string | undefined): Promise<UnresolvedRows> {
-  const open: UnresolvedRows = { rows: [], adopted: [], markedAbsent: 0, rewrites: false }
-  for (const id of await store.read((sql) => openRequests(sql, store.id))) {
+export async function readUnknownRows(store: StoredRun, markerKey: string | undefined): Promise<UnresolvedRows> {
+  const open: UnresolvedRows = { rows: [], adopted: [], markedAbsentCount: 0, rewritesMetadata: false }
+  for (const id of await store.read((sql) => listOpenRequests(sql, store.id))) {
     const { request, rows } = await store.read((sql) => ({
       request: readRowRequest(sql, id),
-      rows: rowsOfRequest(sql, store.drop, id),
+      rows: readRowsOfRequest(sql, store.drop, id),
     }))
-    if (request.outcome === 'accepted') open.rewrites = true
+    if (request.outcome === 'accepted') open.rewritesMetadata = true
     const requestRows = sentRows(request.body, markerKey)
-    const references = referencesOf(request.body)
+    const references = parseReferences(request.body)
     for (const row of rows) {
       const sentRow = requestRows[row.position]
       if (sentRow === undefined) continue
       const state = unknownState(row, request)
       if (row.nftGdnId !== null) {
         if (request.outcome === 'unknown') open.adopted.push(sentRow)
-      } else if (row.state === 'absent' && row.reason === MARKED_ABSENT) {
-        if (row.isCurrent) open.markedAbsent++
+      } else if (row.state === 'absent' && row.reason === MARKED_ABSENT_REASON) {
+        if (row.isCurrent) open.markedAbsentCount++
       } else if (state !== null) {
         const reference = references[row.position] ?? null
         open.rows.push({
@@ -60,7 +71,7 @@ export async function openUnknownRows(store: StoredRun, markerKey: string | unde
           state,
           reason: row.reason,
           reference,
-          notAbsentReason: whyNotAbsent(row, request),
+          notAbsentReason: findNotAbsentReason(row, request),
         })
       }
     }
@@ -74,10 +85,10 @@ function unknownState({ isCurrent, state }: SentRow, { outcome }: RowRequest): U
 }
 
 /** Returns why the server must have had an NFT for the row, or null if it may have had none. */
-function whyNotAbsent({ wasDeployed }: SentRow, { outcome }: RowRequest): string | null {
-  if (wasDeployed) return NOT_KNOWN
-  if (outcome === 'found') return ADOPTED_NOT_KNOWN
-  return outcome === 'accepted' ? NOT_SHOWN : null
+function findNotAbsentReason({ wasDeployed }: SentRow, { outcome }: RowRequest): string | null {
+  if (wasDeployed) return DEPLOYED_NFT_LOST_REASON
+  if (outcome === 'found') return ADOPTED_NFT_LOST_REASON
+  return outcome === 'accepted' ? NFT_NOT_RETURNED_REASON : null
 }
 
 function sentRows(sentBody: string, markerKey: string | undefined) {
@@ -87,10 +98,10 @@ function sentRows(sentBody: string, markerKey: string | undefined) {
     metadata: unknown[]
   }
   const { receiver_wallet_address: receiver, sender_wallet_address: sender = null } = body
-  const owners = ownersOf({ receiver, sender })
+  const owners = possibleOwners({ receiver, sender })
   return body.metadata.map((metadata) => ({
     owners,
-    identity: identityOf(metadata, markerKey),
+    identity: toIdentity(metadata, markerKey),
     title: looseTitle(metadata),
   }))
 }

@@ -1,4 +1,4 @@
-import { idOfNft } from '../../state/draft-rows.ts'
+import { findRowId } from '../../state/draft-rows.ts'
 import type { Drop } from '../../state/drops.ts'
 import type { StateReader } from '../../state/open-state.ts'
 import type { StoredRow } from './manifest-row.ts'
@@ -12,14 +12,14 @@ export interface AddedId {
   /** The ID, or null if it isn't known. */
   id: string | null
   /** Whether another machine added the ID. */
-  isElsewhere: boolean
+  isFromOtherMachine: boolean
 }
 
 /**
- * Returns the ID that was added to a row after the mint. If another machine added the ID, calls `addedIdOf` to guess
+ * Returns the ID that was added to a row after the mint. If another machine added the ID, calls `guessAddedId` to guess
  * it.
  *
- * @param alias see `addedIdOf`
+ * @param alias see `guessAddedId`
  */
 export async function findAddedId(
   { state, drop }: { state: StateReader; drop: Drop },
@@ -27,8 +27,8 @@ export async function findAddedId(
   row: StoredRow,
   { nftGdnId, tokenId = null }: { nftGdnId: string; tokenId?: string | null | undefined },
 ): Promise<AddedId> {
-  const knownId = await state.read((sql) => idOfNft(sql, drop, nftGdnId))
-  return { id: knownId ?? addedIdOf(drop.referenceScope, alias, row, tokenId), isElsewhere: knownId === null }
+  const knownId = await state.read((sql) => findRowId(sql, drop, nftGdnId))
+  return { id: knownId ?? guessAddedId(drop.referenceScope, alias, row, tokenId), isFromOtherMachine: knownId === null }
 }
 
 /**
@@ -37,7 +37,7 @@ export async function findAddedId(
  *
  * @param alias the reference ID that the server stores for the row with its ID
  */
-function addedIdOf(
+function guessAddedId(
   scope: string,
   alias: string,
   { row: { metadata, line }, position }: Pick<StoredRow, 'row' | 'position'>,
@@ -54,7 +54,7 @@ function addedIdOf(
  *
  * @param run null if another machine added the IDs
  */
-export const whereToGetIds = (run: string | null): string =>
+export const formatIdsHint = (run: string | null): string =>
   run === null
     ? 'To get the rows with their IDs, run `gdn batch results <run> -o csv --for-spreadsheet` on the machine that added the IDs'
     : `To get the rows with their IDs, run \`gdn batch results ${run} -o csv --for-spreadsheet\``

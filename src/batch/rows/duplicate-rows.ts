@@ -4,10 +4,10 @@ import type { Sql } from '../../sqlite/shared-database.ts'
 import type { Drop } from '../../state/drops.ts'
 import type { NamedTwice } from '../../state/pinned-names.ts'
 import { countBurned } from '../../state/row-outcomes.ts'
-import { copiesOf, moveRow, type RowRecord, type RowsIn } from '../../state/rows.ts'
-import { burnedRows, leftCopies } from '../../state/unnamed-rows.ts'
+import { moveRow, type RowLocation, type RowRecord, readCopies } from '../../state/rows.ts'
+import { burnedRows, readRemovedCopies } from '../../state/unnamed-rows.ts'
 import type { DuplicateRow, Duplicates } from '../types.ts'
-import { copyOfKey, withCopy } from './row-key.ts'
+import { parseCopyNumber, withCopyNumber } from './row-key.ts'
 import { contentHash, hasNames, withoutNames } from './row-text.ts'
 
 export const MAX_DUPLICATES = 50
@@ -64,9 +64,14 @@ export class DuplicateRows implements Duplicates {
  * @param isMinted returns whether the row at a position will be minted. Other rows are omitted, because the server
  *   already has them
  */
-export function newDuplicates(sql: Sql, drop: Drop, rows: RowsIn, isMinted: (position: number) => boolean): Duplicates {
+export function newDuplicates(
+  sql: Sql,
+  drop: Drop,
+  rows: RowLocation,
+  isMinted: (position: number) => boolean,
+): Duplicates {
   const duplicates: Duplicates = { count: 0, rows: [] }
-  for (const { position, line, firstLine } of copiesOf(sql, rows, drop)) {
+  for (const { position, line, firstLine } of readCopies(sql, rows, drop)) {
     if (!isMinted(position)) continue
     duplicates.count++
     if (duplicates.rows.length < MAX_DUPLICATES) duplicates.rows.push({ line, equals: firstLine() })
@@ -75,15 +80,15 @@ export function newDuplicates(sql: Sql, drop: Drop, rows: RowsIn, isMinted: (pos
 }
 
 /** Changes the copy number of a row to `copy`. */
-export function moveToCopy(
+export function setCopyNumber(
   sql: Sql,
-  rows: RowsIn,
+  rows: RowLocation,
   { position, key, reference }: Pick<RowRecord, 'position' | 'key' | 'reference'>,
   copy: number,
 ): void {
   moveRow(sql, rows, position, {
-    key: withCopy(key, copy),
-    reference: reference === null ? null : withCopy(reference, copy),
+    key: withCopyNumber(key, copy),
+    reference: reference === null ? null : withCopyNumber(reference, copy),
   })
 }
 
@@ -92,10 +97,10 @@ export function moveToCopy(
  * aren't burned. Equal rows are numbered in order, so the manifest doesn't show which copy was removed. gdn assumes
  * that the copy with the burned NFT was removed.
  */
-export function leaveBurnedCopies(sql: Sql, drop: Pick<Drop, 'id' | 'scope'>, rows: RowsIn): void {
+export function renumberBurnedCopies(sql: Sql, drop: Pick<Drop, 'id' | 'scope'>, rows: RowLocation): void {
   if (countBurned(sql, drop.id) === 0) return
   for (const row of burnedRows(sql, drop, rows)) {
-    const numbers = leftCopies(sql, drop, rows, withCopy(row.key, 1)).map(copyOfKey)
-    if (numbers.length > 0) moveToCopy(sql, rows, row, Math.min(...numbers))
+    const numbers = readRemovedCopies(sql, drop, rows, withCopyNumber(row.key, 1)).map(parseCopyNumber)
+    if (numbers.length > 0) setCopyNumber(sql, rows, row, Math.min(...numbers))
   }
 }

@@ -3,11 +3,11 @@ import { GdnError } from '../../core/errors.ts'
 import { existingPath } from '../../core/existing-path.ts'
 import { sha256OfFile } from '../../core/sha256-of-file.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
-import { type Drop, isOfList, uploadsOf } from '../../state/drops.ts'
+import { type Drop, isListDrop, readUploads } from '../../state/drops.ts'
 import type { StateReader } from '../../state/open-state.ts'
-import { pageOf, type RowsIn } from '../../state/rows.ts'
+import { type RowLocation, readRowPage } from '../../state/rows.ts'
 import { fileFieldName, metadataFields } from './field-changes.ts'
-import { type StoredRow, storedRowOf } from './manifest-row.ts'
+import { parseStoredRow, type StoredRow } from './manifest-row.ts'
 import { copyHash } from './row-text.ts'
 
 /**
@@ -18,13 +18,13 @@ import { copyHash } from './row-text.ts'
  */
 export async function refuseEditedListRow(
   { drop, state }: { drop: Drop; state: StateReader },
-  rows: RowsIn,
+  rows: RowLocation,
 ): Promise<void> {
   const { setId } = drop
-  if (!isOfList(drop) || setId === null) return
-  const first = async (from: RowsIn) => {
-    const [record] = await state.read((sql) => pageOf(sql, from, -1, 1))
-    return record === undefined ? null : { ...storedRowOf(record).row, receiver: '', receiverName: undefined }
+  if (!isListDrop(drop) || setId === null) return
+  const first = async (from: RowLocation) => {
+    const [record] = await state.read((sql) => readRowPage(sql, from, -1, 1))
+    return record === undefined ? null : { ...parseStoredRow(record).row, receiver: '', receiverName: undefined }
   }
   const [was, now] = [await first({ set: setId }), await first(rows)]
   if (was === null || now === null || copyHash(was) === copyHash(now)) return
@@ -42,8 +42,8 @@ export async function refuseReplacedFiles(
   { drop, state }: { drop: Drop; state: StateReader },
   [first]: readonly StoredRow[],
 ): Promise<void> {
-  if (!isOfList(drop) || first === undefined) return
-  const uploads = await state.read((sql) => uploadsOf(sql, drop.id))
+  if (!isListDrop(drop) || first === undefined) return
+  const uploads = await state.read((sql) => readUploads(sql, drop.id))
   const files: { field: string; hash: string }[] = []
   for (const { key, path } of first.row.localFiles) {
     if (existsSync(existingPath(path))) files.push({ field: fileFieldName(key), hash: await sha256OfFile(path) })

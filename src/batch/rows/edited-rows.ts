@@ -4,7 +4,7 @@ import { addressKey } from '../../api/same-address.ts'
 import { GdnError } from '../../core/errors.ts'
 import { existingPath } from '../../core/existing-path.ts'
 import { shellWord } from '../../core/shell-word.ts'
-import { shownName } from '../../manifest/local-files.ts'
+import { formatFileName } from '../../manifest/local-files.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { sentMetadata } from '../../operations/reconcile/content-and-owners.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
@@ -13,17 +13,17 @@ import {
   appliedBodies,
   type FreshRow,
   freshRows,
+  type RemovedSentRow,
+  readRemovedSentRows,
   storedRows,
-  type VanishedRow,
-  vanishedRows,
 } from '../../state/edited-rows.ts'
-import { requestBodyOf } from '../../state/row-requests.ts'
-import { pageOf, type RowsIn } from '../../state/rows.ts'
+import { findRequestBody } from '../../state/row-requests.ts'
+import { type RowLocation, readRowPage } from '../../state/rows.ts'
 import type { EditedPair, FieldChange } from '../types.ts'
 import { fileFieldName, metadataFields } from './field-changes.ts'
-import { type StoredRow, storedRowOf } from './manifest-row.ts'
-import { isContentKey, shownKey } from './row-key.ts'
-import { rowOfParts, splitRowText } from './row-text.ts'
+import { parseStoredRow, type StoredRow } from './manifest-row.ts'
+import { formatKey, isContentKey } from './row-key.ts'
+import { parseRowParts, splitRowText } from './row-text.ts'
 
 /**
  * Rows that can't be edits of each other, because their NFTs are already known. `operations` are the operation IDs of
@@ -35,7 +35,7 @@ export interface KnownPairs {
 }
 
 export const MAX_PAIRS = 50
-const PAGE = 500
+const PAGE_SIZE = 500
 
 /**
  * Returns the rows that a run has sent but that are no longer in the manifest. Omits rows whose NFT was burned or
@@ -44,13 +44,14 @@ const PAGE = 500
  *
  * @param operations operations of rows whose NFTs belong to other rows or are known to be burned
  */
-export const missingRows = (
+export const findRemovedSentRows = (
   sql: Sql,
   drop: Drop,
-  rows: RowsIn,
+  rows: RowLocation,
   { operations }: Pick<KnownPairs, 'operations'>,
   which: { withReplaced?: boolean } = {},
-): VanishedRow[] => vanishedRows(sql, drop, rows, which).filter(({ id, burned }) => burned !== 1 && !operations.has(id))
+): RemovedSentRow[] =>
+  readRemovedSentRows(sql, drop, rows, which).filter(({ id, burned }) => burned !== 1 && !operations.has(id))
 
 /**
  * Returns the operation IDs of sent rows that are no longer in the manifest, if the manifest also has new rows. A row
@@ -61,13 +62,13 @@ export const missingRows = (
  * @param paired rows that can't be edits
  * @throws GdnError `edited_rows`
  */
-export function findReplaced(
+export function findReplacedIds(
   sql: Sql,
   other: Drop,
-  rows: RowsIn,
+  rows: RowLocation,
   { newRows, setId, paired }: { newRows: boolean; setId: number | null; paired: KnownPairs },
 ): string[] {
-  const vanished = missingRows(sql, other, rows, paired)
+  const vanished = findRemovedSentRows(sql, other, rows, paired)
   if (vanished.length === 0) return []
   const fresh = freshRows(sql, other, rows, setId).filter(({ position }) => !paired.positions.has(position))
   if (fresh.length === 0) return []
@@ -80,9 +81,9 @@ export function findReplaced(
  *
  * @throws GdnError `edited_rows`
  */
-export function refuseEdited(sql: Sql, other: Drop, rows: RowsIn): void {
+export function refuseEditedRows(sql: Sql, other: Drop, rows: RowLocation): void {
   const unnamed = new Map<string, string[]>()
-  for (const { id, key, content } of vanishedRows(sql, other, rows)) {
+  for (const { id, key, content } of readRemovedSentRows(sql, other, rows)) {
     if (isContentKey(key)) unnamed.set(content, [...(unnamed.get(content) ?? []), id])
   }
   const paired = { operations: new Set<string>(), positions: new Set<number>() }
@@ -92,7 +93,7 @@ export function refuseEdited(sql: Sql, other: Drop, rows: RowsIn): void {
     paired.operations.add(operation)
     paired.positions.add(position)
   }
-  findReplaced(sql, other, rows, { newRows: false, setId: null, paired })
+  findReplacedIds(sql, other, rows, { newRows: false, setId: null, paired })
 }
 
 export const renamedUnknownError = (run: string) =>
@@ -107,18 +108,18 @@ interface RowFields {
   /** The names of the row's local files, by field. */
   files: Fields
   /** The fields of files that no longer exist at their paths. */
-  gone?: ReadonlySet<string> | undefined
+  missingFiles?: ReadonlySet<string> | undefined
 }
 
 /** Returns the first rows for a message, in the order of the manifest. They may have been sent in a different order. */
-export const firstRowNames = <Row extends Pick<VanishedRow, 'line'>>(vanished: readonly Row[]): Row[] =>
+export const selectFirstRows = <Row extends Pick<RemovedSentRow, 'line'>>(vanished: readonly Row[]): Row[] =>
   vanished.toSorted((a, b) => a.line - b.line).slice(0, MAX_PAIRS)
 
 /** Pairs each vanished row with the new row that shares the most fields with it. Each new row is used at most once. */
-export function pairsOf(
+export function matchEditedPairs(
   sql: Sql,
   drop: Drop,
-  { vanished, fresh, rows }: { vanished: readonly VanishedRow[]; fresh: readonly FreshRow[]; rows: RowsIn },
+  { vanished, fresh, rows }: { vanished: readonly RemovedSentRow[]; fresh: readonly FreshRow[]; rows: RowLocation },
 ): EditedPair[] {
   const sentAs = sentRows(sql, drop, vanished)
   const best = vanished.map((row, at) => ({
@@ -129,10 +130,10 @@ export function pairsOf(
   }))
   const positions = new Set(fresh.map(({ position }) => position))
   for (let after = -1; ; ) {
-    const page = pageOf(sql, rows, after, PAGE)
+    const page = readRowPage(sql, rows, after, PAGE_SIZE)
     for (const record of page) {
       if (!positions.has(record.position)) continue
-      const row = storedRowOf(record)
+      const row = parseStoredRow(record)
       const newFields = rowFields(row, drop.manifest)
       for (const candidate of best) {
         const score =
@@ -143,7 +144,7 @@ export function pairsOf(
       }
     }
     const last = page.at(-1)
-    if (last === undefined || page.length < PAGE) break
+    if (last === undefined || page.length < PAGE_SIZE) break
     after = last.position
   }
   const pairedPositions = new Set<number>()
@@ -154,11 +155,11 @@ export function pairsOf(
     if (isLike && !pairedPositions.has(candidate.now.position)) pairedPositions.add(candidate.now.position)
     else candidate.now = null
   }
-  return best.map(({ key, line, fields, files, gone, now }) => ({
+  return best.map(({ key, line, fields, files, missingFiles, now }) => ({
     line,
-    title: fields.title ?? shownKey(key),
+    title: fields.title ?? formatKey(key),
     now: now === null ? null : { line: now.line, title: now.fields.title ?? '' },
-    changes: now === null ? [] : changesOf(...comparableFields({ fields, files, gone }, now)),
+    changes: now === null ? [] : compareFields(...comparableFields({ fields, files, missingFiles }, now)),
   }))
 }
 
@@ -166,7 +167,7 @@ export function pairsOf(
  * Returns vanished rows as they were last applied or, if they never were, as they were sent. Line numbers are those of
  * the stored rows.
  */
-function sentRows(sql: Sql, drop: Drop, vanished: readonly VanishedRow[]): (RowFields & { line: number })[] {
+function sentRows(sql: Sql, drop: Drop, vanished: readonly RemovedSentRow[]): (RowFields & { line: number })[] {
   const rows = storedRows(
     sql,
     drop,
@@ -182,7 +183,7 @@ function sentRows(sql: Sql, drop: Drop, vanished: readonly VanishedRow[]): (RowF
     const row = stored.get(vanishedRow.key)
     const body = applied.get(vanishedRow.id)
     const last = body ?? row?.body
-    const { localFiles, receiverName } = last === undefined ? NOTHING : rowOfParts(splitRowText(last))
+    const { localFiles, receiverName } = last === undefined ? EMPTY_ROW_PARTS : parseRowParts(splitRowText(last))
     const fields: Record<string, string> = {
       ...idField(vanishedRow),
       ...(body === undefined ? requestFields(sql, vanishedRow) : textFields(body)),
@@ -197,10 +198,10 @@ function sentRows(sql: Sql, drop: Drop, vanished: readonly VanishedRow[]): (RowF
   })
 }
 
-const NOTHING: Pick<ManifestRow, 'localFiles' | 'receiverName'> = { localFiles: [] }
+const EMPTY_ROW_PARTS: Pick<ManifestRow, 'localFiles' | 'receiverName'> = { localFiles: [] }
 
 const namesOf = (files: ManifestRow['localFiles'], manifest: string | null): Fields =>
-  Object.fromEntries(files.map(({ key, path }) => [fileFieldName(key), shownName(manifest, path)]))
+  Object.fromEntries(files.map(({ key, path }) => [fileFieldName(key), formatFileName(manifest, path)]))
 
 /**
  * Returns the fields in which a sent row and a new row can be compared. Local files are compared by name if both names
@@ -212,7 +213,8 @@ function comparableFields(sentRow: RowFields, newRow: RowFields): [Fields, Field
   for (const key of Object.keys(newRow.files)) {
     const name = sentRow.files[key]
     // The URL of a local file is known only after its upload. In a copy of the manifest, files are at different paths.
-    const isMoved = name !== undefined && sentRow.gone?.has(key) === true && basename(name) === basename(to[key] ?? '')
+    const isMoved =
+      name !== undefined && sentRow.missingFiles?.has(key) === true && basename(name) === basename(to[key] ?? '')
     const isUnknown = name === undefined ? from[key]?.startsWith('ipfs://') === true : basename(name) === to[key]
     if (!isUnknown && !isMoved) continue
     delete from[key]
@@ -221,18 +223,18 @@ function comparableFields(sentRow: RowFields, newRow: RowFields): [Fields, Field
   return [from, to]
 }
 
-const idField = ({ key }: Pick<VanishedRow, 'key'>): Fields => (isContentKey(key) ? {} : { id: shownKey(key) })
+const idField = ({ key }: Pick<RemovedSentRow, 'key'>): Fields => (isContentKey(key) ? {} : { id: formatKey(key) })
 
 /** Returns the fields of a row as in its request, with the URLs of its local files. */
-function requestFields(sql: Sql, { request_id, outcome, position }: VanishedRow): Fields {
-  const body = outcome === 'found' ? undefined : requestBodyOf(sql, request_id)
+function requestFields(sql: Sql, { request_id, outcome, position }: RemovedSentRow): Fields {
+  const body = outcome === 'found' ? undefined : findRequestBody(sql, request_id)
   if (body === undefined) return {}
   const { receiver_wallet_address: receiver } = JSON.parse(body) as { receiver_wallet_address: string }
   return { receiver, ...fieldsOf(sentMetadata(body)[position]) }
 }
 
 function textFields(body: Uint8Array): Fields {
-  const { receiver, receiverName, metadata } = rowOfParts(splitRowText(body))
+  const { receiver, receiverName, metadata } = parseRowParts(splitRowText(body))
   return { receiver: receiverName ?? receiver, ...fieldsOf(metadata) }
 }
 
@@ -251,45 +253,46 @@ function similarity(a: Fields, b: Fields): number {
   let score = 0
   for (const [name, value] of Object.entries(a)) {
     const other = b[name]
-    if (isSame(name, value, other)) score++
-    else if (other !== undefined && (name === 'title' || name === 'description')) score += sharedWords(value, other)
+    if (isSameValue(name, value, other)) score++
+    else if (other !== undefined && (name === 'title' || name === 'description'))
+      score += computeWordOverlap(value, other)
   }
   return score
 }
 
-function sharedWords(a: string, b: string): number {
+function computeWordOverlap(a: string, b: string): number {
   const words = new Set(a.toLowerCase().split(/\W+/u))
   const otherWords = new Set(b.toLowerCase().split(/\W+/u))
   const shared = [...words].filter((word) => otherWords.has(word)).length
   return shared / Math.max(words.size, otherWords.size)
 }
 
-function changesOf(from: Fields, to: Fields): FieldChange[] {
+function compareFields(from: Fields, to: Fields): FieldChange[] {
   const names = new Set([...Object.keys(from), ...Object.keys(to)])
   return [...names]
-    .filter((field) => !isSame(field, from[field], to[field]))
+    .filter((field) => !isSameValue(field, from[field], to[field]))
     .map((field) => ({ field, from: from[field] ?? null, to: to[field] ?? null }))
 }
 
-const isSame = (field: string, a: string | undefined, b: string | undefined): boolean =>
+const isSameValue = (field: string, a: string | undefined, b: string | undefined): boolean =>
   a === b || (field === 'receiver' && a !== undefined && b !== undefined && addressKey(a) === addressKey(b))
 
 function editedRowsError(
   sql: Sql,
   drop: Drop,
-  rows: RowsIn,
-  { vanished, fresh }: { vanished: readonly VanishedRow[]; fresh: readonly FreshRow[] },
+  rows: RowLocation,
+  { vanished, fresh }: { vanished: readonly RemovedSentRow[]; fresh: readonly FreshRow[] },
 ): GdnError {
   const { name: run } = drop
   const [gone, added] = [vanished.length, fresh.length]
   const subject = gone === 1 ? '1 row that the run has sent is' : `${gone} rows that the run has sent are`
-  const news = added === 1 ? '1 row is new' : `${added} rows are new`
+  const newRowsText = added === 1 ? '1 row is new' : `${added} rows are new`
   const isUnnamed = [vanished, fresh].every((each) => each.some(({ key }) => isContentKey(key)))
-  const pairs = pairsOf(sql, drop, { vanished: firstRowNames(vanished), fresh, rows })
-  return new GdnError('edited_rows', `${subject} no longer in the manifest, and ${news}: ${run}`, {
+  const pairs = matchEditedPairs(sql, drop, { vanished: selectFirstRows(vanished), fresh, rows })
+  return new GdnError('edited_rows', `${subject} no longer in the manifest, and ${newRowsText}: ${run}`, {
     hint: [
-      ...(isUnnamed ? editedWithoutId(drop, pairs) : [...EDITED_ID, ...lastRows(drop)]),
-      howToAdd(drop, 'new rows as well'),
+      ...(isUnnamed ? formatEditedRowsHints(drop, pairs) : [...EDITED_ID, ...formatLastRowsHint(drop)]),
+      formatNewRowsHint(drop, 'new rows as well'),
     ].join('\n'),
     details: { run, vanished: gone, new: added, pairs },
   })
@@ -299,11 +302,11 @@ function editedRowsError(
  * Returns the hint on how to get the rows as they were before an edit. Returns none for a run that has not begun, or
  * for an unrevealed drop, whose results have the placeholder's metadata.
  */
-export const lastRows = (drop: Drop): string[] =>
+export const formatLastRowsHint = (drop: Drop): string[] =>
   drop.setId === null || isUnrevealed(drop) ? [] : [resultsText(drop.name)]
 
 /** Returns the hint on how to mint new rows in addition to rows that are no longer in the manifest. */
-export const howToAdd = (drop: Drop, rows: string): string =>
+export const formatNewRowsHint = (drop: Drop, rows: string): string =>
   isUnrevealed(drop)
     ? "The rows of an unrevealed drop can't be changed. To mint more rows, use another manifest."
     : `To mint the ${rows}, add --new-rows.`
@@ -312,7 +315,7 @@ const resultsText = (run: string): string =>
   `To get the rows as gdn last minted or applied them, run \`gdn batch results ${run} -o csv --for-spreadsheet\`. To use that file as the manifest, remove the burned rows. Also remove the column key and all columns after it.`
 
 /** Returns the hint for edited rows without an ID. If only one column was sorted, the pairs are guesses. */
-export function editedWithoutId(drop: Drop, pairs: readonly EditedPair[]): string[] {
+export function formatEditedRowsHints(drop: Drop, pairs: readonly EditedPair[]): string[] {
   const [field, ...otherFields] = new Set(pairs.flatMap(({ changes }) => changes.map((change) => change.field)))
   const [receiver, ...otherReceivers] = new Set(pairs.flatMap(({ changes }) => changes.map(({ from }) => from)))
   const isOtherReceiver = field === 'receiver' && otherFields.length === 0 && typeof drop.reading.receiver === 'string'
@@ -331,7 +334,7 @@ export function editedWithoutId(drop: Drop, pairs: readonly EditedPair[]): strin
     ...(drop.dynamic
       ? []
       : ['The NFTs of the run were minted without --dynamic, so gdn can update them only in a dynamic collection.']),
-    ...lastRows(drop),
+    ...formatLastRowsHint(drop),
   ]
 }
 

@@ -1,5 +1,5 @@
 import type { NftRecord } from '../../api/nft-record.ts'
-import { readAttribute, shownValue } from '../../api/traits.ts'
+import { formatTraitValue, readAttribute } from '../../api/traits.ts'
 import { textOrJson } from '../../core/excerpt.ts'
 import { isObject } from '../../core/json.ts'
 import { PROVENANCE_SALT, PROVENANCE_SIGNATURE } from '../../manifest/reveal-keys.ts'
@@ -69,7 +69,7 @@ export function metadataFields({ file_fields, attribute, ...texts }: Readonly<Re
     const name = trait.tag
     let field = `attr:${name}`
     for (let copy = 2; fields.has(field); copy++) field = `attr#${copy}:${name}`
-    fields.set(field, trait.display_type === 'date' ? shownValue(trait) : trait.value)
+    fields.set(field, trait.display_type === 'date' ? formatTraitValue(trait) : trait.value)
     const maximum = max_value === undefined ? [] : [`max=${trait.max_value}`]
     const type = [...(display_type === undefined ? [] : [textOrJson(display_type)]), ...maximum].join()
     if (type !== '') fields.set(`type of ${field}`, type)

@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import { METADATA_KEYS } from '../../api/metadata-keys.ts'
-import { spellingOf } from '../../manifest/columns.ts'
+import { formatColumnName } from '../../manifest/columns.ts'
 import { PROVENANCE, PROVENANCE_ROW } from '../../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { fileFieldName } from './field-changes.ts'
@@ -14,7 +14,7 @@ type Cell = readonly [column: string, text: string]
  */
 function cellsOf(row: ManifestRow, folder: string | null): Cell[] {
   const { metadata, localFiles } = row
-  const unrevealedKeys = isUnrevealed(row) ? UNREVEALED : []
+  const unrevealedKeys = isUnrevealed(row) ? UNREVEALED_KEYS : []
   const paths = new Map(localFiles.map(({ key, path }) => [key, pathFrom(folder, path)]))
   const cells: Cell[] = [
     ['title', metadata.title],
@@ -28,7 +28,7 @@ function cellsOf(row: ManifestRow, folder: string | null): Cell[] {
   if (row.sender !== null) cells.push(['sender', row.senderName ?? row.sender])
   if (row.id !== null) cells.push(['id', row.id])
   for (const { tag: key, value, display_type: type, max_value: max } of metadata.attribute ?? []) {
-    cells.push([spellingOf({ kind: 'attr', key, trait: type && { type, max } }), value])
+    cells.push([formatColumnName({ kind: 'attr', key, trait: type && { type, max } }), value])
   }
   for (const [key, value] of Object.entries(metadata)) {
     if (!METADATA_KEYS.has(key) && !unrevealedKeys.includes(key)) cells.push([`extra:${key}`, String(value)])
@@ -36,7 +36,7 @@ function cellsOf(row: ManifestRow, folder: string | null): Cell[] {
   return cells
 }
 
-const UNREVEALED: readonly string[] = [PROVENANCE, PROVENANCE_ROW]
+const UNREVEALED_KEYS: readonly string[] = [PROVENANCE, PROVENANCE_ROW]
 
 const isUnrevealed = ({ metadata }: ManifestRow): boolean =>
   metadata[PROVENANCE_ROW] !== undefined && metadata.file_fields.some(({ key }) => key === PROVENANCE)
@@ -46,7 +46,7 @@ function pathFrom(folder: string | null, path: string): string {
   return below.startsWith('..') ? path : below
 }
 
-const GROUPS = ['title', 'description', 'image', 'file:', 'receiver', 'sender', 'id', 'attr:', 'extra:']
+const COLUMN_GROUPS = ['title', 'description', 'image', 'file:', 'receiver', 'sender', 'id', 'attr:', 'extra:']
 
 /**
  * The columns that at least one row of a manifest uses, in the order of the documentation. Columns of the same kind are
@@ -55,7 +55,7 @@ const GROUPS = ['title', 'description', 'image', 'file:', 'receiver', 'sender', 
  */
 export class ManifestColumns {
   /** The column names of each group, with the maximum number of times that one row uses the name. */
-  readonly #groups = GROUPS.map(() => new Map<string, number>())
+  readonly #groups = COLUMN_GROUPS.map(() => new Map<string, number>())
   readonly #folder: string | null
 
   /**
@@ -95,7 +95,7 @@ export class ManifestColumns {
 }
 
 const groupOf = (name: string): number =>
-  GROUPS.indexOf(name.startsWith('attr(') ? 'attr:' : (/^[^:]*:?/.exec(name)?.[0] ?? name))
+  COLUMN_GROUPS.indexOf(name.startsWith('attr(') ? 'attr:' : (/^[^:]*:?/.exec(name)?.[0] ?? name))
 
 function groupCells(cells: readonly Cell[]): Map<string, string[]> {
   const byName = new Map<string, string[]>()

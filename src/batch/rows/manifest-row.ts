@@ -6,11 +6,11 @@ import { rowKey } from './row-key.ts'
 import {
   contentHash,
   copyHash,
-  hashOfText,
+  formatParties,
+  hashContentText,
   hasNames,
   isCopyHashContent,
-  partiesOf,
-  rowOfParts,
+  parseRowParts,
   rowTexts,
   splitRowText,
   withoutNames,
@@ -42,7 +42,7 @@ export class RowNamer {
    */
   readonly #portables = new HashTable()
   readonly #pairs = new HashTable()
-  #groups = 0
+  #groupCount = 0
   #position = 0
 
   /** Returns the record to store, or null if an earlier row has the same `id`. */
@@ -50,7 +50,7 @@ export class RowNamer {
     const { line, id, localFiles } = row
     if (id !== null && this.#ids.getOrAdd(id, 0) !== undefined) return null
     const { content: text, kept, parties } = rowTexts(row)
-    const content = hashOfText(text)
+    const content = hashContentText(text)
     const named = row.identity === undefined ? row : { ...row, ...row.identity }
     const namedContent = named === row ? content : contentHash(named)
     const portable = isCopyHashContent(named) ? namedContent : copyHash(named)
@@ -64,7 +64,7 @@ export class RowNamer {
       reference: reference === key ? null : reference,
       content,
       portable: portable === content ? null : portable,
-      plain: plainHash(named),
+      plain: addressContentHash(named),
       receivers: this.#groupOf(parties),
       files: localFiles.length,
       body: Buffer.from(kept),
@@ -73,7 +73,7 @@ export class RowNamer {
 
   /** Returns whether any row without a sender has this address as its receiver. Doesn't count rows with an ENS name. */
   hasReceiver(address: string): boolean {
-    return this.#pairs.has(partiesOf({ receiver: address, sender: null }))
+    return this.#pairs.has(formatParties({ receiver: address, sender: null }))
   }
 
   /**
@@ -86,8 +86,8 @@ export class RowNamer {
   }
 
   #groupOf(parties: string): number {
-    const group = this.#pairs.getOrAdd(parties, this.#groups)
-    return group ?? this.#groups++
+    const group = this.#pairs.getOrAdd(parties, this.#groupCount)
+    return group ?? this.#groupCount++
   }
 }
 
@@ -95,22 +95,23 @@ export class RowNamer {
  * Returns the `copyHash` of the row without its ENS names. Returns null for a row without ENS names, because its own
  * `copyHash` is the same.
  */
-export const plainHash = (row: ManifestRow): string | null => (hasNames(row) ? copyHash(withoutNames(row)) : null)
+export const addressContentHash = (row: ManifestRow): string | null =>
+  hasNames(row) ? copyHash(withoutNames(row)) : null
 
 /**
  * Restores a row from its record.
  *
  * @throws GdnError `data_dir` if the record is damaged
  */
-export function storedRowOf({ position, line, key, content, plain, body }: RowRecord): StoredRow {
+export function parseStoredRow({ position, line, key, content, plain, body }: RowRecord): StoredRow {
   const row: ManifestRow = { line, id: key.startsWith('id:') ? key.slice('id:'.length) : null, ...parse(body) }
   if (contentHash(row) !== content) throw damagedStateError()
   return { key, content, position, row, plain }
 }
 
-function parse(body: Uint8Array): ReturnType<typeof rowOfParts> {
+function parse(body: Uint8Array): ReturnType<typeof parseRowParts> {
   try {
-    return rowOfParts(splitRowText(body))
+    return parseRowParts(splitRowText(body))
   } catch {
     throw damagedStateError()
   }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { extraKeys, MAX_METADATA_ITEMS, metadataItems, nftMetadata } from '../../api/metadata.ts'
+import { countMetadataItems, extraKeys, MAX_METADATA_ITEMS, nftMetadataSchema } from '../../api/metadata.ts'
 import { GdnError } from '../../core/errors.ts'
 import { quoted } from '../../core/quoted.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
@@ -8,19 +8,23 @@ import type { Drop } from '../../state/drops.ts'
 import type { Items } from '../types.ts'
 import type { RowKey } from './row-key.ts'
 
-const DIGITS = 24
+const MARKER_DIGITS = 24
 
 /**
  * Returns the marker of a row: a text that is unique in the drop, is the same in every command, and identifies the NFT.
  * Returns null if the run has no markers.
  */
-export type MarkerOf = (key: RowKey) => { key: string; value: string } | null
+export type MarkerFactory = (key: RowKey) => { key: string; value: string } | null
 
-export function markerOf({ marker, family, generation }: Pick<Drop, 'marker' | 'family' | 'generation'>): MarkerOf {
+export function createMarkerFactory({
+  marker,
+  family,
+  generation,
+}: Pick<Drop, 'marker' | 'family' | 'generation'>): MarkerFactory {
   if (marker === null) return () => null
   return (key) => ({
     key: marker,
-    value: hash('sha256', JSON.stringify([family, generation, key]), 'hex').slice(0, DIGITS),
+    value: hash('sha256', JSON.stringify([family, generation, key]), 'hex').slice(0, MARKER_DIGITS),
   })
 }
 
@@ -31,7 +35,7 @@ export function markerOf({ marker, family, generation }: Pick<Drop, 'marker' | '
  */
 export function checkMarkerKey(key: string | undefined): void {
   if (key === undefined) return
-  const parsed = nftMetadata.safeParse({ title: 'x', description: '', file_fields: [], [key]: 'x' })
+  const parsed = nftMetadataSchema.safeParse({ title: 'x', description: '', file_fields: [], [key]: 'x' })
   if (parsed.success && extraKeys(parsed.data).includes(key)) return
   const problem = parsed.error?.issues[0]?.message ?? 'is a reserved key'
   throw new GdnError('usage', `the marker key ${quoted(key)} ${problem}`, { place: { flag: '--marker-key' } })
@@ -41,7 +45,7 @@ export function checkMarkerKey(key: string | undefined): void {
  * Yields the rows of a manifest. Reports a problem for each row that already uses the marker's key or has no room for
  * the marker.
  */
-export function withRoomForMarker(items: Items, marker: string | undefined): Items {
+export function checkMarkerRoom(items: Items, marker: string | undefined): Items {
   return marker === undefined ? items : checkMarkers(items, marker)
 }
 
@@ -55,7 +59,7 @@ function markerFault({ line, metadata }: ManifestRow, marker: string): ManifestI
     const message = `${JSON.stringify(marker)} is the marker key, but the manifest already uses it`
     return { issue: { place: { line, field }, message, hint: 'Choose another key with --marker-key.' } }
   }
-  const items = metadataItems(metadata)
+  const items = countMetadataItems(metadata)
   if (items < MAX_METADATA_ITEMS) return null
   const message = `has ${items} metadata items, which leaves no room for the marker: at most ${MAX_METADATA_ITEMS} are allowed`
   return { issue: { place: { line, field }, message, hint: 'Remove an item, or omit --marker-key.' } }

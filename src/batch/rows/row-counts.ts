@@ -1,6 +1,6 @@
 import type { Sql } from '../../sqlite/shared-database.ts'
 import type { Drop } from '../../state/drops.ts'
-import { statesOf } from '../../state/row-outcomes.ts'
+import { countByState } from '../../state/row-outcomes.ts'
 import { countUnsent } from '../../state/rows.ts'
 import type { OperationState } from '../../state/transitions.ts'
 import type { RowCounts, RowStatus } from '../types.ts'
@@ -22,12 +22,12 @@ export const STATUS: Readonly<Record<OperationState, RowStatus>> = {
 export const noCounts = (): RowCounts => ({ total: 0, pending: 0, unknown: 0, accepted: 0, deployed: 0, failed: 0 })
 
 /** Returns the number of rows that are neither deployed nor failed. */
-export const openRows = ({ pending, unknown, accepted }: RowCounts): number => pending + unknown + accepted
+export const countOpenRows = ({ pending, unknown, accepted }: RowCounts): number => pending + unknown + accepted
 
 /** Returns the counts with their sum as the total. */
 export const withTotal = (counts: RowCounts): RowCounts => ({
   ...counts,
-  total: openRows(counts) + counts.deployed + counts.failed,
+  total: countOpenRows(counts) + counts.deployed + counts.failed,
 })
 
 /**
@@ -35,9 +35,10 @@ export const withTotal = (counts: RowCounts): RowCounts => ({
  *
  * @param live whether a process is sending, so that requests in flight don't count as unknown
  */
-export function countDrop(sql: Sql, drop: Drop, live: boolean): RowCounts {
+export function countRowsByStatus(sql: Sql, drop: Drop, live: boolean): RowCounts {
   const counts = noCounts()
-  for (const { state, n } of statesOf(sql, drop.id)) counts[live && state === 'sent' ? 'pending' : STATUS[state]] += n
+  for (const { state, n } of countByState(sql, drop.id))
+    counts[live && state === 'sent' ? 'pending' : STATUS[state]] += n
   counts.pending += countUnsent(sql, drop)
   return withTotal(counts)
 }

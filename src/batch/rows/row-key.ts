@@ -13,13 +13,13 @@ export function rowKey(id: string | null, content: string, copy = 1): RowKey {
 }
 
 /** Returns the copy number of a row among equal rows. */
-export const copyOfKey = (key: RowKey): number => Number(key.split('#')[1] ?? 1)
+export const parseCopyNumber = (key: RowKey): number => Number(key.split('#')[1] ?? 1)
 
 /** Returns the key of the nth copy of the same content. */
-export const withCopy = (key: RowKey, copy: number): RowKey => rowKey(null, contentOfKey(key), copy)
+export const withCopyNumber = (key: RowKey, copy: number): RowKey => rowKey(null, parseContentHash(key), copy)
 
 /** Returns the content hash in the key of a row without an ID. */
-export const contentOfKey = (key: RowKey): string => key.slice('row:'.length).split('#')[0] ?? ''
+export const parseContentHash = (key: RowKey): string => key.slice('row:'.length).split('#')[0] ?? ''
 
 /** Returns whether the key contains the content hash, so that editing the row changes its key. */
 export function isContentKey(key: RowKey): boolean {
@@ -27,7 +27,7 @@ export function isContentKey(key: RowKey): boolean {
 }
 
 /** Returns the key as shown to users and in results. */
-export function shownKey(key: RowKey): string {
+export function formatKey(key: RowKey): string {
   return key.slice(key.indexOf(':') + 1)
 }
 
@@ -68,7 +68,7 @@ export function rowReferenceId(scope: string, key: RowKey): string {
 }
 
 /** Returns the reference ID of a row from its stored key and reference. */
-export const referenceOf = (
+export const toReferenceId = (
   { referenceScope: scope }: { referenceScope: string },
   { key, reference }: { key: RowKey; reference: RowKey | null },
 ): string => rowReferenceId(scope, reference ?? key)

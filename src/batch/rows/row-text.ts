@@ -14,7 +14,7 @@ const NO_LIST = '-'
  * Precedes the length of an attribute list if the list contains a typed trait. Each attribute in such a list has four
  * parts.
  */
-const TYPED = 'typed:'
+const TYPED_LIST_PREFIX = 'typed:'
 
 /** Separates the parts of a row's text. The API contract rejects text that contains the separator. */
 const SEPARATOR = '\0'
@@ -26,7 +26,7 @@ const SEPARATOR = '\0'
  * as long.
  */
 export function contentText(row: ManifestRow): string {
-  return partiesOf(row) + nftText(row, extraKeys(row.metadata).sort())
+  return formatParties(row) + nftText(row, extraKeys(row.metadata).sort())
 }
 
 type Parties = Pick<ManifestRow, 'receiver' | 'receiverName' | 'sender' | 'senderName'>
@@ -35,7 +35,7 @@ type Parties = Pick<ManifestRow, 'receiver' | 'receiverName' | 'sender' | 'sende
  * Returns the receiver and sender of a row as text, which is equal for rows that can be in the same request. An ENS
  * name replaces its address, because the row stays the same if the name's address changes.
  */
-export const partiesOf = ({ receiver, receiverName, sender, senderName }: Parties): string =>
+export const formatParties = ({ receiver, receiverName, sender, senderName }: Parties): string =>
   (receiverName ?? addressKey(receiver)) + SEPARATOR + (senderName ?? addressKey(sender ?? ''))
 
 /** Separates an address from its ENS name in a stored text. Neither can contain a space. */
@@ -45,7 +45,7 @@ const storedParty = (address: string, name: string | undefined): string =>
   name === undefined ? address : address + BEFORE_NAME + name
 
 /** Returns the address and the ENS name of a receiver or sender in a stored text. */
-export function partyIn(text: string): { address: string; name: string | undefined } {
+export function parseStoredParty(text: string): { address: string; name: string | undefined } {
   const end = text.indexOf(BEFORE_NAME)
   return end === -1 ? { address: text, name: undefined } : { address: text.slice(0, end), name: text.slice(end + 1) }
 }
@@ -67,7 +67,7 @@ export const hasNames = ({ receiverName, senderName }: Parties): boolean =>
  */
 export function rowTexts(row: ManifestRow): { content: string; kept: string; parties: string } {
   const { receiver, receiverName, sender, senderName } = row
-  const parties = partiesOf(row)
+  const parties = formatParties(row)
   const keys = extraKeys(row.metadata)
   const nft = nftText(row, keys)
   const kept = storedParty(receiver, receiverName) + SEPARATOR + storedParty(sender ?? '', senderName) + nft
@@ -76,7 +76,7 @@ export function rowTexts(row: ManifestRow): { content: string; kept: string; par
 
 /** Returns a short hash of a row's content: NFT, receiver, sender and file paths, but not the line and ID. */
 export function contentHash(row: ManifestRow): string {
-  return hashOfText(contentText(row))
+  return hashContentText(contentText(row))
 }
 
 /**
@@ -112,7 +112,7 @@ function sortedByText<Item>(items: readonly Item[], textOf: (item: Item) => stri
 }
 
 /** Returns the hash of a text from `contentText`. */
-export function hashOfText(text: string): string {
+export function hashContentText(text: string): string {
   return hashOnce('sha256', text).slice(0, CONTENT_DIGITS)
 }
 
@@ -137,7 +137,8 @@ function nftText({ metadata, localFiles }: ManifestRow, extras: readonly string[
   let text = SEPARATOR + title + SEPARATOR + description + SEPARATOR + file_fields.length
   for (const { key, url } of file_fields) text += SEPARATOR + key + SEPARATOR + url
   const isTyped = attribute?.some(({ display_type }) => display_type !== undefined) === true
-  text += SEPARATOR + (attribute === undefined ? NO_LIST : isTyped ? TYPED + attribute.length : attribute.length)
+  text +=
+    SEPARATOR + (attribute === undefined ? NO_LIST : isTyped ? TYPED_LIST_PREFIX + attribute.length : attribute.length)
   for (const { tag, value, display_type = '', max_value = '' } of attribute ?? []) {
     text += SEPARATOR + tag + SEPARATOR + value
     if (isTyped) text += SEPARATOR + display_type + SEPARATOR + max_value
@@ -156,7 +157,7 @@ export function splitRowText(body: Uint8Array | ArrayBuffer): string[] {
 }
 
 /** Returns the stored text `before` with the metadata or the receiver replaced by that of the stored text `row`. */
-export function mixedRow(before: Uint8Array, row: Uint8Array, part: 'metadata' | 'receiver'): Uint8Array {
+export function replaceRowPart(before: Uint8Array, row: Uint8Array, part: 'metadata' | 'receiver'): Uint8Array {
   const [[owner = '', sender = '', ...nft], [receiver = '', , ...metadata]] = [splitRowText(before), splitRowText(row)]
   const mixed = part === 'metadata' ? [owner, sender, ...metadata] : [receiver, sender, ...nft]
   return Buffer.from(mixed.join(SEPARATOR))
@@ -167,7 +168,7 @@ export function mixedRow(before: Uint8Array, row: Uint8Array, part: 'metadata' |
  *
  * @throws RangeError if the parts are damaged
  */
-export function rowOfParts(parts: readonly string[]): Parties & Pick<ManifestRow, 'metadata' | 'localFiles'> {
+export function parseRowParts(parts: readonly string[]): Parties & Pick<ManifestRow, 'metadata' | 'localFiles'> {
   let at = 0
   const next = () => {
     const part = parts[at++]
@@ -180,13 +181,13 @@ export function rowOfParts(parts: readonly string[]): Parties & Pick<ManifestRow
     return Array.from({ length: Number(length) }, item)
   }
   const pairs = () => list(next(), () => [next(), next()] as const)
-  const { address: receiver, name: receiverName } = partyIn(next())
-  const { address: from, name: senderName } = partyIn(next())
+  const { address: receiver, name: receiverName } = parseStoredParty(next())
+  const { address: from, name: senderName } = parseStoredParty(next())
   const [title, description] = [next(), next()]
   const metadata: Metadata = { title, description, file_fields: (pairs() ?? []).map(([key, url]) => ({ key, url })) }
   const length = next()
-  const isTyped = length.startsWith(TYPED)
-  const attribute = list(isTyped ? length.slice(TYPED.length) : length, () => {
+  const isTyped = length.startsWith(TYPED_LIST_PREFIX)
+  const attribute = list(isTyped ? length.slice(TYPED_LIST_PREFIX.length) : length, () => {
     const trait: Attribute = { tag: next(), value: next() }
     const [type, max] = isTyped ? [next(), next()] : []
     if (isTraitType(type)) trait.display_type = type
@@ -196,7 +197,7 @@ export function rowOfParts(parts: readonly string[]): Parties & Pick<ManifestRow
   if (attribute !== null) metadata.attribute = attribute
   const localFiles = (pairs() ?? []).map(([key, path]) => ({ key, path }))
   while (at < parts.length) metadata[next()] = next()
-  const row: ReturnType<typeof rowOfParts> = { receiver, sender: from === '' ? null : from, metadata, localFiles }
+  const row: ReturnType<typeof parseRowParts> = { receiver, sender: from === '' ? null : from, metadata, localFiles }
   if (receiverName !== undefined) row.receiverName = receiverName
   if (senderName !== undefined) row.senderName = senderName
   return row

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { shellWord } from '../../core/shell-word.ts'
-import { type Drop, isUnrevealed, storedListOf } from '../../state/drops.ts'
+import { type Drop, isUnrevealed, readStoredList } from '../../state/drops.ts'
 
 type ResumableRun = Pick<Drop, 'name' | 'runName' | 'manifest' | 'reading' | 'contract' | 'blockchain'>
 
@@ -8,7 +8,7 @@ type ResumableRun = Pick<Drop, 'name' | 'runName' | 'manifest' | 'reading' | 'co
  * Returns the command that resumes a run with this number of unsent rows. For an unrevealed drop with unsent rows, this
  * is the mint command. If rows were minted revealed, they can be identified only by the metadata in the manifest.
  */
-export function howToResume(run: ResumableRun, pending: number): string {
+export function formatResumeCommand(run: ResumableRun, pending: number): string {
   if (!isUnrevealed(run) || pending === 0) return `gdn batch resume ${run.name}`
   const named = run.runName === null ? '' : ` --run ${shellWord(run.runName)}`
   const collection = ` --contract ${run.contract} --blockchain ${run.blockchain}`
@@ -20,9 +20,9 @@ export function howToResume(run: ResumableRun, pending: number): string {
  *
  * @param serverFlags flags that select the server, such as ` --local`; empty if the configuration selects it
  */
-export function howToMintList(run: ResumableRun, serverFlags: string): string | null {
+export function formatMintListHint(run: ResumableRun, serverFlags: string): string | null {
   const { name, runName, manifest, contract, blockchain } = run
-  const list = storedListOf(run)
+  const list = readStoredList(run)
   if (list === null) return null
   const { path, merge, skipsContracts } = list
   const isNamed = path === null || runName !== `${basename(manifest ?? '')}+${basename(path)}`

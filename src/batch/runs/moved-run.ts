@@ -5,21 +5,22 @@ import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { changeBodies } from '../../state/change-bodies.ts'
-import { collectionNumbersOf } from '../../state/collections.ts'
-import { type Drop, dropsOf, isOfList, listDrops, moveFamily } from '../../state/drops.ts'
+import { listCollectionIds } from '../../state/collections.ts'
+import { type Drop, isListDrop, listDrops, listFamilyDrops, moveFamily } from '../../state/drops.ts'
 import { withState } from '../../state/open-state.ts'
 import { deleteRun } from '../../state/runs.ts'
 import { referenceScope } from '../rows/row-key.ts'
-import { rowOfParts, rowTexts, splitRowText } from '../rows/row-text.ts'
+import { parseRowParts, rowTexts, splitRowText } from '../rows/row-text.ts'
 import type { BatchOptions } from '../types.ts'
-import { howToMintList } from './how-to-resume.ts'
+import { formatMintListHint } from './how-to-resume.ts'
 import { familyId } from './run-identity.ts'
 
 /** Returns this machine's drops in the collection that the options specify, newest first. */
-export function dropsIn(sql: Sql, { origin, backend, blockchain, contractAddress: contract }: BatchOptions): Drop[] {
-  const collections = new Set(
-    collectionNumbersOf(sql, { origin, backendId: backend?.id ?? null, blockchain, contract }),
-  )
+export function listCollectionDrops(
+  sql: Sql,
+  { origin, backend, blockchain, contractAddress: contract }: BatchOptions,
+): Drop[] {
+  const collections = new Set(listCollectionIds(sql, { origin, backendId: backend?.id ?? null, blockchain, contract }))
   return listDrops(sql).filter(({ collectionId }) => collections.has(collectionId))
 }
 
@@ -48,30 +49,33 @@ interface RunsWithoutManifest {
  */
 function runsWithoutManifest(sql: Sql, options: BatchOptions): RunsWithoutManifest {
   const { manifestPath, runName = null } = options
-  if (manifestPath === null || dropsOf(sql, familyId(options)).some(({ setId }) => setId !== null)) {
+  if (manifestPath === null || listFamilyDrops(sql, familyId(options)).some(({ setId }) => setId !== null)) {
     return { moved: [], renamed: [] }
   }
   const scope = sharedScope({ runName, manifest: manifestPath })
   const isMoved = (drop: RunIdentity) => sharedScope(drop) === scope
   const newest = new Map<string, DropWithManifest>()
-  for (const drop of dropsIn(sql, options).toReversed()) {
+  for (const drop of listCollectionDrops(sql, options).toReversed()) {
     const { manifest, family, setId } = drop
     if (manifest === null || (setId === null && !isMoved(drop)) || existsSync(manifest)) continue
     newest.set(family, { ...drop, manifest })
   }
-  const gone = [...newest.values()]
-  const moved = gone.filter(isMoved)
-  const renamed = gone.filter((drop) => !isMoved(drop))
-  if (runName !== null) return { moved: longestCommonSuffix(manifestPath, moved), renamed }
-  const most = new Set(longestCommonSuffix(manifestPath, gone))
-  return { moved: moved.filter((drop) => most.has(drop)), renamed: renamed.filter((drop) => most.has(drop)) }
+  const dropsWithoutManifest = [...newest.values()]
+  const moved = dropsWithoutManifest.filter(isMoved)
+  const renamed = dropsWithoutManifest.filter((drop) => !isMoved(drop))
+  if (runName !== null) return { moved: selectLongestCommonSuffix(manifestPath, moved), renamed }
+  const likeliestDrops = new Set(selectLongestCommonSuffix(manifestPath, dropsWithoutManifest))
+  return {
+    moved: moved.filter((drop) => likeliestDrops.has(drop)),
+    renamed: renamed.filter((drop) => likeliestDrops.has(drop)),
+  }
 }
 
 /** Returns the drops whose manifest path has the longest suffix in common with `path`. */
-function longestCommonSuffix<One extends RunIdentity>(path: string, drops: readonly One[]): One[] {
-  const alike = drops.map(({ manifest }) => commonEnd(manifest ?? '', path))
-  const most = Math.max(...alike)
-  return drops.filter((_, index) => alike[index] === most)
+function selectLongestCommonSuffix<One extends RunIdentity>(path: string, drops: readonly One[]): One[] {
+  const commonSegmentCounts = drops.map(({ manifest }) => countCommonSegments(manifest ?? '', path))
+  const maxCount = Math.max(...commonSegmentCounts)
+  return drops.filter((_, index) => commonSegmentCounts[index] === maxCount)
 }
 
 /**
@@ -80,7 +84,7 @@ function longestCommonSuffix<One extends RunIdentity>(path: string, drops: reado
  *
  * @throws GdnError `usage` if the manifests of several runs may have been moved to this path
  */
-export function familyOf(sql: Sql, options: BatchOptions): string {
+export function resolveFamily(sql: Sql, options: BatchOptions): string {
   const ownFamily = familyId(options)
   if (options.adopt !== true || options.again === true) return ownFamily
   const { moved, renamed } = runsWithoutManifest(sql, options)
@@ -111,25 +115,25 @@ const runFlagValue = ({ runName, manifest }: RunIdentity): string => shellWord(r
  */
 export const movedRuns = (sql: Sql, options: BatchOptions): Drop[] => runsWithoutManifest(sql, options).moved
 
-const MAX_RENAMED = 3
+const MAX_RENAMED_NOTES = 3
 
 /**
  * Returns notes on the runs whose manifests may have been renamed to the manifest in the options. With `adopt`, if this
  * collection has no run to take over, returns notes on such runs of other collections.
  */
-export function notesOfRenamed(sql: Sql, options: BatchOptions): string[] {
+export function readRenamedRunNotes(sql: Sql, options: BatchOptions): string[] {
   const { moved, renamed } = runsWithoutManifest(sql, options)
   if (options.adopt === true && moved.length + renamed.length === 0) return notesOfOtherCollections(sql, options)
-  return renamed.slice(0, MAX_RENAMED).map((drop) => {
+  return renamed.slice(0, MAX_RENAMED_NOTES).map((drop) => {
     const { name, manifest } = drop
-    return `The manifest of the run ${name} no longer exists: ${manifest}. If it was ${movedOrRenamed(manifest, options)} to this path, add ${howToTake(drop)}`
+    return `The manifest of the run ${name} no longer exists: ${manifest}. If it was ${describeMove(manifest, options)} to this path, add ${formatTakeoverFlags(drop)}`
   })
 }
 
 function notesOfOtherCollections(sql: Sql, options: BatchOptions): string[] {
   const { manifestPath } = options
-  if (manifestPath === null || dropsOf(sql, familyId(options)).some(({ setId }) => setId !== null)) return []
-  const own = new Set(dropsIn(sql, options).map(({ id }) => id))
+  if (manifestPath === null || listFamilyDrops(sql, familyId(options)).some(({ setId }) => setId !== null)) return []
+  const own = new Set(listCollectionDrops(sql, options).map(({ id }) => id))
   const families = new Map<string, string>()
   for (const { id, family, name, manifest, contract, blockchain, setId } of listDrops(sql).toReversed()) {
     if (own.has(id) || setId === null || manifest === null || basename(manifest) !== basename(manifestPath)) continue
@@ -139,25 +143,25 @@ function notesOfOtherCollections(sql: Sql, options: BatchOptions): string[] {
       `The manifest of the run ${name} no longer exists: ${manifest}. The run is in another collection. If the manifest was moved to this path, use -c ${contract} -b ${blockchain}`,
     )
   }
-  return [...families.values()].slice(0, MAX_RENAMED)
+  return [...families.values()].slice(0, MAX_RENAMED_NOTES)
 }
 
 /**
  * Returns the flags with which a command takes over a run. A run with a name finds its moved manifest without
  * `--adopt`.
  */
-export const howToTake = (drop: RunIdentity): string =>
+export const formatTakeoverFlags = (drop: RunIdentity): string =>
   `--run ${runFlagValue(drop)}${drop.runName === null ? ' --adopt' : ''}`
 
-const movedOrRenamed = (from: string, { manifestPath }: Pick<BatchOptions, 'manifestPath'>): string =>
+const describeMove = (from: string, { manifestPath }: Pick<BatchOptions, 'manifestPath'>): string =>
   basename(from) === basename(manifestPath ?? '') ? 'moved' : 'renamed'
 
 /** Returns a note that the manifest may have been renamed since it was minted on another machine. */
-export const noteOfUnnamed = (nfts: number): string =>
-  `The collection has ${count(nfts, 'NFT')} without a row in this manifest. If the manifest was renamed after its rows were minted, add --run <former file name>`
+export const formatUnmatchedNftsNote = (nftCount: number): string =>
+  `The collection has ${count(nftCount, 'NFT')} without a row in this manifest. If the manifest was renamed after its rows were minted, add --run <former file name>`
 
 /** Returns the number of path segments that two paths have in common at the end. */
-function commonEnd(path: string, other: string): number {
+function countCommonSegments(path: string, other: string): number {
   const names = path.split(sep).toReversed()
   const otherNames = other.split(sep).toReversed()
   const at = names.findIndex((name, index) => name !== otherNames[index])
@@ -182,8 +186,9 @@ export function moveRun(sql: Sql, from: string, options: BatchOptions): void {
   const { manifestPath, runName = null } = options
   const ownFamily = familyId(options)
   // Remove drops without rows, which remain if a process ends early.
-  if (ownFamily !== from) for (const { id, setId } of dropsOf(sql, ownFamily)) if (setId === null) deleteRun(sql, id)
-  for (const drop of dropsOf(sql, from)) {
+  if (ownFamily !== from)
+    for (const { id, setId } of listFamilyDrops(sql, ownFamily)) if (setId === null) deleteRun(sql, id)
+  for (const drop of listFamilyDrops(sql, from)) {
     if (manifestPath === null || drop.manifest === null) continue
     const [folder, to] = [`${dirname(drop.manifest)}${sep}`, dirname(manifestPath)]
     if (folder !== to + sep) changeBodies(sql, drop, folder, (body) => withMovedFiles(body, folder, to))
@@ -193,7 +198,7 @@ export function moveRun(sql: Sql, from: string, options: BatchOptions): void {
 
 /** Returns the text of a row whose local files were moved from one folder to another. */
 function withMovedFiles(body: Uint8Array, folder: string, to: string): Uint8Array {
-  const row = rowOfParts(splitRowText(body))
+  const row = parseRowParts(splitRowText(body))
   const localFiles = row.localFiles.map(({ key, path }) => ({
     key,
     path: path.startsWith(folder) ? join(to, relative(folder, path)) : path,
@@ -206,18 +211,18 @@ function withMovedFiles(body: Uint8Array, folder: string, to: string): Uint8Arra
  *
  * @throws GdnError `usage`, `data_dir`
  */
-export async function storeMove(options: BatchOptions): Promise<void> {
-  await withState(options.stateDir, (state) => state.write((sql) => moveRun(sql, familyOf(sql, options), options)))
+export async function storeManifestMove(options: BatchOptions): Promise<void> {
+  await withState(options.stateDir, (state) => state.write((sql) => moveRun(sql, resolveFamily(sql, options), options)))
 }
 
 /** Returns the hint on how to use the run `other` if it has the same manifest under another name, or null otherwise. */
-export function howToGoOn(drop: Drop, other: Drop, { serverFlags = '' }: BatchOptions): string | null {
+export function formatSameManifestHint(drop: Drop, other: Drop, { serverFlags = '' }: BatchOptions): string | null {
   const { manifest, runName } = drop
   if (other.runName === null || other.runName === runName) return null
   if (manifest === null || other.manifest !== manifest) return null
-  if (!isOfList(drop) && isOfList(other)) return howToMintList(other, serverFlags)
+  if (!isListDrop(drop) && isListDrop(other)) return formatMintListHint(other, serverFlags)
   const purpose =
-    isOfList(drop) && isOfList(other)
+    isListDrop(drop) && isListDrop(other)
       ? "mint only to receivers who don't have this NFT yet"
       : 'use the run of this manifest'
   return `To ${purpose}, add --run ${shellWord(other.runName)}.`
@@ -230,14 +235,14 @@ export function howToGoOn(drop: Drop, other: Drop, { serverFlags = '' }: BatchOp
  * @param all the runs of the collection
  * @returns null if both runs have the same file, or if one was read from standard input
  */
-export function howToMove(drop: RunIdentity, other: RunIdentity, all: readonly RunIdentity[]): string | null {
+export function formatMoveHint(drop: RunIdentity, other: RunIdentity, all: readonly RunIdentity[]): string | null {
   const { manifest } = other
   if (manifest === null || drop.manifest === null || manifest === drop.manifest) return null
   if (existsSync(manifest))
     return `The run of ${manifest} can't use this manifest, because the manifest of the run still exists.`
-  const gone = all.filter((candidate) => candidate.manifest !== null && !existsSync(candidate.manifest))
-  const likely = drop.runName === null ? longestCommonSuffix(drop.manifest, gone) : [other]
-  const source = likely.includes(other) ? other : (likely[0] ?? other)
+  const runsWithoutFile = all.filter((candidate) => candidate.manifest !== null && !existsSync(candidate.manifest))
+  const likelySources = drop.runName === null ? selectLongestCommonSuffix(drop.manifest, runsWithoutFile) : [other]
+  const source = likelySources.includes(other) ? other : (likelySources[0] ?? other)
   if (sharedScope(drop) === sharedScope(source)) return 'If this manifest was moved, add --adopt.'
-  return `If this manifest was ${movedOrRenamed(source.manifest ?? '', { manifestPath: drop.manifest })}, add ${howToTake(source)}.`
+  return `If this manifest was ${describeMove(source.manifest ?? '', { manifestPath: drop.manifest })}, add ${formatTakeoverFlags(source)}.`
 }

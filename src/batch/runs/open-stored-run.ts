@@ -3,24 +3,24 @@ import { basename } from 'node:path'
 import { count } from '../../core/count.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { LOCK_TIMING, type LockHolder, type LockTiming, thisProcess } from '../../core/lock-holder.ts'
-import { acquire, acquireFree, type BusyRun, LeasedRun, leasedByOther } from '../../operations/leased-run.ts'
+import { acquire, type BusyRun, findBusyRun, LeasedRun, leaseFreeRun } from '../../operations/leased-run.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
-import { collectionNumbersOf } from '../../state/collections.ts'
-import { type Drop, dropsOf, insertDrop, isOfList, type NewDrop, readDrop } from '../../state/drops.ts'
+import { listCollectionIds } from '../../state/collections.ts'
+import { type Drop, insertDrop, isListDrop, listFamilyDrops, type NewDrop, readDrop } from '../../state/drops.ts'
 import type { State, StateReader } from '../../state/open-state.ts'
 import { removeOtherSets } from '../../state/rows.ts'
 import { deleteRun, insertRun, type RunLease } from '../../state/runs.ts'
 import { resolveOpenRequests } from '../../state/send-rows.ts'
 import { DEFAULT_CHUNK_SIZE } from '../request-plan.ts'
-import { countDrop, openRows } from '../rows/row-counts.ts'
+import { countOpenRows, countRowsByStatus } from '../rows/row-counts.ts'
 import { ownScope, referenceScope } from '../rows/row-key.ts'
 import type { BatchOptions, ManifestChanges } from '../types.ts'
-import { howToMintList } from './how-to-resume.ts'
-import { dropsIn, familyOf, formerPath } from './moved-run.ts'
+import { formatMintListHint } from './how-to-resume.ts'
+import { formerPath, listCollectionDrops, resolveFamily } from './moved-run.ts'
 import { familyId, runRef } from './run-identity.ts'
 import { StoredRun } from './stored-run.ts'
 
-const describe = ({ runName, manifestPath }: BatchOptions): string => runName ?? basename(manifestPath ?? '')
+const describeRunOptions = ({ runName, manifestPath }: BatchOptions): string => runName ?? basename(manifestPath ?? '')
 
 const FENCES_PER_MS = 1_000
 
@@ -37,7 +37,7 @@ export async function leaseStoredRun(
 ): Promise<StoredRun> {
   // After an interruption, ignore the signal, because the command still reads the run to report its status.
   const signal = options.signal?.aborted === true ? undefined : options.signal
-  const note = `batch of ${describe(options)}`
+  const note = `batch of ${describeRunOptions(options)}`
   const holder = await thisProcess(note)
   const { lease } = await acquire(state, (sql) => acquireOrRead(sql, options, holder), { timing, signal })
   const drop = await state.read((sql) => readDrop(sql, lease.runId), signal)
@@ -57,20 +57,20 @@ export async function readStoredRun(state: StateReader, options: BatchOptions): 
 
 /** Returns a drop of the run that a process has acquired, or null if there is none. */
 export const acquiredDrop = (sql: Sql, family: string): BusyRun | null =>
-  dropsOf(sql, family)
-    .map(({ id }) => leasedByOther(sql, id))
+  listFamilyDrops(sql, family)
+    .map(({ id }) => findBusyRun(sql, id))
     .find((busyRun) => busyRun !== null) ?? null
 
 function acquireOrRead(
   sql: Sql,
   options: BatchOptions,
-  mine: LockHolder,
+  ownHolder: LockHolder,
 ): { kind: 'taken'; lease: RunLease } | BusyRun {
-  const busy = acquiredDrop(sql, familyOf(sql, options))
+  const busy = acquiredDrop(sql, resolveFamily(sql, options))
   if (busy !== null) return busy
   const { known: knownDrop, generation } = selectedDrop(sql, options)
   if (knownDrop !== null) {
-    const lease = acquireFree(sql, knownDrop.id, mine)
+    const lease = leaseFreeRun(sql, knownDrop.id, ownHolder)
     resolveOpenRequests(sql, knownDrop.id)
     removeOtherSets(sql, knownDrop.id, knownDrop.setId)
     return { kind: 'taken', lease }
@@ -83,7 +83,15 @@ function acquireOrRead(
   // suspended process that had acquired the removed run from writing to the new run.
   const now = Date.now()
   const fence = now * FENCES_PER_MS + randomInt(FENCES_PER_MS)
-  const lease = insertRun(sql, { id: drop.id, kind: 'manifest', name, note: mine.note, holder: mine, fence, now })
+  const lease = insertRun(sql, {
+    id: drop.id,
+    kind: 'manifest',
+    name,
+    note: ownHolder.note,
+    holder: ownHolder,
+    fence,
+    now,
+  })
   insertDrop(sql, drop)
   return { kind: 'taken', lease }
 }
@@ -93,7 +101,7 @@ function acquireOrRead(
  * drop. `known` is null if a new drop is needed, as with `--again`.
  */
 function selectedDrop(sql: Sql, options: BatchOptions): { known: Drop | null; generation: number } {
-  const begun = dropsOf(sql, familyOf(sql, options)).filter(({ setId }) => setId !== null)
+  const begun = listFamilyDrops(sql, resolveFamily(sql, options)).filter(({ setId }) => setId !== null)
   const latest = begun.find(({ generation }) => generation === options.generation) ?? begun.at(-1) ?? null
   let generation = (latest?.generation ?? 0) + 1
   // Skip IDs that are in use, because a run keeps its ID even if its manifest was moved.
@@ -120,7 +128,8 @@ function newDrop(sql: Sql, options: BatchOptions, generation: number): NewDrop {
   const runName = options.runName ?? null
   const named = { runName, manifest }
   const shared = referenceScope({ ...named, order: null })
-  const isSecond = isAgain && (runName === null || dropsIn(sql, options).some((drop) => drop.referenceScope === shared))
+  const isSecond =
+    isAgain && (runName === null || listCollectionDrops(sql, options).some((drop) => drop.referenceScope === shared))
   return {
     id,
     family: familyId(options),
@@ -152,7 +161,7 @@ function newDrop(sql: Sql, options: BatchOptions, generation: number): NewDrop {
 
 function virtualDrop(sql: Sql, drop: NewDrop): Drop {
   const { origin, blockchain, contract, backend } = drop
-  const [collectionId = -1] = collectionNumbersOf(sql, { origin, backendId: backend.id, blockchain, contract })
+  const [collectionId = -1] = listCollectionIds(sql, { origin, backendId: backend.id, blockchain, contract })
   const { name } = runRef(
     {
       origin,
@@ -217,8 +226,8 @@ function refuseOtherKind({ dynamic, name }: Drop, options: BatchOptions): void {
  * of a manifest have different keys.
  */
 function refuseOtherSource(drop: Drop, { reading, serverFlags = '' }: BatchOptions): void {
-  if (reading === undefined || isOfList(drop) === isOfList({ reading })) return
-  const howToMint = howToMintList(drop, serverFlags)
+  if (reading === undefined || isListDrop(drop) === isListDrop({ reading })) return
+  const howToMint = formatMintListHint(drop, serverFlags)
   throw howToMint !== null
     ? flagError(
         '--to',
@@ -235,7 +244,7 @@ const OTHER_NAME = 'To start another run, use another --run <name>.'
  * after Ctrl-C would mint the rows a third time.
  */
 function refuseUnfinished(sql: Sql, drop: Drop): void {
-  const open = openRows(countDrop(sql, drop, false))
+  const open = countOpenRows(countRowsByStatus(sql, drop, false))
   if (open === 0) return
   const rows = open === 1 ? '1 row is' : `${open} rows are`
   throw new GdnError('run_busy', `the run ${drop.name} is not finished: ${rows} neither deployed nor failed`, {
@@ -247,7 +256,7 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
  * Returns whether a run is finished. A run that was killed before it printed its summary isn't finished, because the
  * next command must print the summary.
  */
-export const isFinished = ({ drop, counts }: StoredRun): boolean => drop.endedAt !== null && openRows(counts) === 0
+export const isFinished = ({ drop, counts }: StoredRun): boolean => drop.endedAt !== null && countOpenRows(counts) === 0
 
 /**
  * Refuses to resume a run with another manifest if most of the sent rows differ. Otherwise, the rows of another
@@ -264,7 +273,7 @@ export async function refuseOtherManifest(
   const { id, name } = store.drop
   const sent = accepted + deployed + unknown
   const isAlike = keptAccepted === 0 || keptAccepted + removed <= sent / 2
-  if (isAlike || adopt === true || keepEdited === true || isOfList(store.drop)) return
+  if (isAlike || adopt === true || keepEdited === true || isListDrop(store.drop)) return
   const { manifest = null } = (await store.read((sql) => readDrop(sql, id))) ?? {}
   if (manifest === null || manifest === manifestPath) return
   throw new GdnError(

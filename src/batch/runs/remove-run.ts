@@ -1,8 +1,8 @@
 import { GdnError } from '../../core/errors.ts'
 import { acquire } from '../../operations/leased-run.ts'
-import { dropsOf, forgetDrop } from '../../state/drops.ts'
-import { type OpenState, openState } from '../../state/open-state.ts'
-import { keepDuplicates } from '../../state/row-outcomes.ts'
+import { forgetDrop, listFamilyDrops } from '../../state/drops.ts'
+import { type OpenStateOptions, openState } from '../../state/open-state.ts'
+import { storeDuplicateTexts } from '../../state/row-outcomes.ts'
 import type { Run } from '../types.ts'
 import { acquiredDrop } from './open-stored-run.ts'
 
@@ -12,20 +12,20 @@ import { acquiredDrop } from './open-stored-run.ts'
  *
  * @throws GdnError `run_busy` if a process is working on the run, or if the run has a later drop
  */
-export async function removeRun(run: Run, open: OpenState = {}): Promise<void> {
+export async function removeRun(run: Run, open: OpenStateOptions = {}): Promise<void> {
   const { stateDir, id, family, generation, name } = run
   const state = await openState(stateDir, open)
   try {
     await acquire(state, (sql) => {
       const busyRun = acquiredDrop(sql, family)
       if (busyRun !== null) return busyRun
-      const later = dropsOf(sql, family).find((drop) => drop.generation > generation && drop.setId !== null)
+      const later = listFamilyDrops(sql, family).find((drop) => drop.generation > generation && drop.setId !== null)
       if (later !== undefined) {
         throw new GdnError('run_busy', `the run ${name} can't be removed before the later run ${later.name}`, {
           hint: `First, run \`gdn batch rm ${later.name}\`.`,
         })
       }
-      keepDuplicates(sql, id)
+      storeDuplicateTexts(sql, id)
       forgetDrop(sql, id)
       return { kind: 'taken' }
     })

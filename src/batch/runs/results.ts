@@ -4,16 +4,16 @@ import {
   type OutcomeColumns,
   type OutcomeRow,
   type OutsideRow,
-  outcomesOutside,
   outcomesPage,
+  readOutcomesOutsideManifest,
 } from '../../state/row-results.ts'
 import { STATUS } from '../rows/row-counts.ts'
-import { shownKey } from '../rows/row-key.ts'
-import { partyIn, splitRowText } from '../rows/row-text.ts'
+import { formatKey } from '../rows/row-key.ts'
+import { parseStoredParty, splitRowText } from '../rows/row-text.ts'
 import type { ResultRow } from '../types.ts'
 
 /** Prefix of the error of a row whose NFT isn't in the collection. */
-export const ABSENT = 'absent: '
+export const ABSENT_PREFIX = 'absent: '
 export const UNDECIDED_PREFIX = 'undecided: '
 /**
  * Prefix of the error of a row that may have been minted twice. The rest of the error is the reason, which ends with
@@ -27,26 +27,26 @@ const OTHER_RUN_PREFIX = `${MINTED_TWICE_PREFIX}the run `
 const WAITING_PREFIX = 'waiting: '
 
 /** The reason for an undecided row whose request was accepted. */
-export const NOT_SHOWN = 'the server accepted the request, but returns no NFT with this metadata'
+export const NFT_NOT_RETURNED_REASON = 'the server accepted the request, but returns no NFT with this metadata'
 
 /** The reason for an undecided row whose NFT was deployed before the backend was restored. */
-export const NOT_KNOWN =
+export const DEPLOYED_NFT_LOST_REASON =
   'the NFT of the row was deployed, but the backend was restored from a backup and no longer has the NFT'
 
 /**
  * The reason for an undecided row that this run adopted before the backend was restored. Its NFT may have been
  * deployed.
  */
-export const ADOPTED_NOT_KNOWN =
+export const ADOPTED_NFT_LOST_REASON =
   'the row was minted before this run, but the backend was restored from a backup and no longer has the NFT'
 
 /** The reasons why a row counts as absent, keyed by evidence. */
-export const ABSENCE = {
-  later_rows: `${ABSENT}the NFT is not in the collection, but NFTs of rows that were sent later are`,
-  time_alone: `${ABSENT}the NFT did not appear in the collection in time, and no NFT of a later row confirms that it is missing`,
-  person: `${ABSENT}you marked the row as not minted`,
+export const ABSENCE_REASONS = {
+  later_rows: `${ABSENT_PREFIX}the NFT is not in the collection, but NFTs of rows that were sent later are`,
+  time_alone: `${ABSENT_PREFIX}the NFT did not appear in the collection in time, and no NFT of a later row confirms that it is missing`,
+  person: `${ABSENT_PREFIX}you marked the row as not minted`,
 } as const
-export const MARKED_ABSENT = ABSENCE.person
+export const MARKED_ABSENT_REASON = ABSENCE_REASONS.person
 
 /**
  * Returns a page of the manifest's rows with their outcomes.
@@ -63,7 +63,7 @@ export function resultsPage(
     const { position, line, key } = row
     const parts = splitRowText(row.body)
     const [receiver = '', , title = ''] = parts
-    const shownRow = { key, line, title, receiver: partyIn(receiver).address, contract: drop.contract }
+    const shownRow = { key, line, title, receiver: parseStoredParty(receiver).address, contract: drop.contract }
     const result = rowResult(row, shownRow, page.live)
     // Don't use a spread: for 200,000 rows, it takes 14 MB more, because V8 allocates a hidden class for each object.
     return { position, key, parts, result }
@@ -74,23 +74,26 @@ export function resultsPage(
  * Returns the rows that were removed from the manifest after they were sent, with their stored text if the state has
  * it.
  */
-export function resultsOutside(
+export function readResultsOutsideManifest(
   sql: Sql,
   drop: Drop,
   live: boolean,
 ): ({ result: ResultRow } & Pick<OutsideRow, 'key'> & { parts: string[] | null })[] {
-  return outcomesOutside(sql, drop).map((row) => {
+  return readOutcomesOutsideManifest(sql, drop).map((row) => {
     const { key, line, body } = row
     const parts = body === null ? null : splitRowText(body)
-    const shownRow = { key, line, ...shownOutside(row, parts), contract: drop.contract }
+    const shownRow = { key, line, ...readOutsideDetails(row, parts), contract: drop.contract }
     return { key, parts, result: rowResult(row, shownRow, live) }
   })
 }
 
-function shownOutside({ request, place }: OutsideRow, parts: string[] | null): Pick<RowDetails, 'title' | 'receiver'> {
+function readOutsideDetails(
+  { request, place }: OutsideRow,
+  parts: string[] | null,
+): Pick<RowDetails, 'title' | 'receiver'> {
   if (parts !== null) {
     const [receiver = '', , title = ''] = parts
-    return { title, receiver: partyIn(receiver).address }
+    return { title, receiver: parseStoredParty(receiver).address }
   }
   const { receiver_wallet_address: receiver, metadata } = JSON.parse(request) as {
     receiver_wallet_address: string
@@ -108,7 +111,7 @@ interface RowDetails {
 }
 
 export const unsentResult = ({ key, line, title, receiver, contract }: RowDetails): ResultRow => ({
-  key: shownKey(key),
+  key: formatKey(key),
   line,
   title,
   status: 'pending',

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { reasonOfRun } from '../../api/finality-reason.ts'
+import { selectRunReason } from '../../api/finality-reason.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import { type Now, sleep } from '../../core/time.ts'
@@ -23,22 +23,22 @@ export class RunContext {
   readonly now: Now
   readonly newKey: () => string
   readonly emit: (event: BatchEvent) => void
-  stopped: StopReason | null = null
+  stopReason: StopReason | null = null
   /** Time when this call began, and time when a request's outcome last became unknown, by the monotonic clock. */
   readonly startedAt: number
   unknownAt: number
   /** Requests with an unknown outcome whose repetition the server rejected. */
-  readonly notResolved = new Set<number>()
+  readonly rejectedRepetitions = new Set<number>()
   /** Time when each request of this call was accepted, by the request's ID in the database. */
   readonly acceptedAt = new Map<number, number>()
   readonly #sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly #deps: Pick<BatchDeps, 'shortage' | 'sufficientLimit'>
   readonly #halt = new AbortController()
   /** The reason why requests are paused, or null if they aren't paused. */
-  heldFor: string | null = null
+  holdReason: string | null = null
   readonly #interrupt = () => {
     const reason: unknown = this.options.signal?.reason
-    this.stop(isTimeUp(reason) ? timeoutError(reason, this.heldFor) : interruptionError(reason))
+    this.stop(isTimeUp(reason) ? timeoutError(reason, this.holdReason) : interruptionError(reason))
   }
 
   constructor(options: BatchOptions, deps: BatchDeps, store: StoredRun, limit: RunLimit = { run: store.id }) {
@@ -69,7 +69,7 @@ export class RunContext {
    * Returns whether the server ensures that each further request takes effect only once, regardless of how often the
    * request is sent.
    */
-  get isHonored(): boolean {
+  get isRepetitionSafe(): boolean {
     return this.client.supports('idempotency') === true || this.client.supports('references') === true
   }
 
@@ -79,7 +79,7 @@ export class RunContext {
 
   /** Stops the run with an error. Later calls have no effect. */
   stop(error: GdnError): void {
-    this.stopped ??= { code: error.code, message: error.message, hint: error.hint ?? null }
+    this.stopReason ??= { code: error.code, message: error.message, hint: error.hint ?? null }
     this.#halt.abort(error)
   }
 
@@ -87,12 +87,12 @@ export class RunContext {
    * Returns why the server currently doesn't sign or accept requests of the run. Returns `last` if the call fails, and
    * null for a run without a limit.
    */
-  async whyWaiting(last: string | null): Promise<string | null> {
+  async readWaitReason(last: string | null): Promise<string | null> {
     const { counts, drop } = this.store
     if (drop.maxCost === null && drop.maxFee === null) return null
     try {
       const { costs } = await this.client.call('getruncosts', { run: this.store.id }, { signal: this.halt })
-      return reasonOfRun(costs.waiting, counts.pending + counts.unknown > 0)
+      return selectRunReason(costs.waiting, counts.pending + counts.unknown > 0)
     } catch (error) {
       if (!(error instanceof GdnError)) throw error
       return last
@@ -104,10 +104,10 @@ export class RunContext {
    *
    * @param response the reason in the server's response, which may be incomplete
    */
-  async whyHeld(cause: 'rate_limited' | 'not_ready' | 'max_cost', response: string): Promise<string> {
+  async readHoldReason(cause: 'rate_limited' | 'not_ready' | 'max_cost', response: string): Promise<string> {
     if (cause === 'not_ready') return (await this.#deps.shortage?.()) ?? response
     if (cause !== 'max_cost') return response
-    const reason = (await this.whyWaiting(null)) ?? response
+    const reason = (await this.readWaitReason(null)) ?? response
     const enough = await this.#deps.sufficientLimit?.()
     return enough == null
       ? reason
@@ -120,12 +120,12 @@ export class RunContext {
   }
 
   /** Waits for permission to send. Returns null if the run is stopped first. */
-  take(endpoint: Parameters<BatchPacer['take']>[0]): Promise<{ done(): void } | null> {
+  acquireSlot(endpoint: Parameters<BatchPacer['take']>[0]): Promise<{ done(): void } | null> {
     return this.#unlessHalted(this.pacer.take(endpoint, this.halt), (slot) => slot.done())
   }
 
   /** Calls a function after a delay, unless the signal is aborted first. The delay continues even if the run stops. */
-  later(ms: number, signal: AbortSignal, callback: () => void): void {
+  schedule(ms: number, signal: AbortSignal, callback: () => void): void {
     this.#sleep(ms, signal).then(callback, () => {})
   }
 
@@ -151,8 +151,8 @@ export class RunContext {
 }
 
 /** Returns the error for an expired timeout while rows are not yet sent or deployed. */
-const timeoutError = ({ message }: GdnError, heldFor: string | null): GdnError =>
-  new GdnError('pending', heldFor === null ? message : `${message}: ${heldFor}`)
+const timeoutError = ({ message }: GdnError, holdReason: string | null): GdnError =>
+  new GdnError('pending', holdReason === null ? message : `${message}: ${holdReason}`)
 
 export function interruptionError(reason: unknown): GdnError {
   return reason instanceof GdnError

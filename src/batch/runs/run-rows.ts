@@ -5,20 +5,20 @@ import type { ManifestRow } from '../../manifest/row.ts'
 import { sentMetadata } from '../../operations/reconcile/content-and-owners.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { type Drop, readDrop } from '../../state/drops.ts'
-import { openStateIfThere, type StateReader } from '../../state/open-state.ts'
+import { openStateIfExists, type StateReader } from '../../state/open-state.ts'
 import { type ChangedRow, changedRows } from '../../state/row-outcomes.ts'
-import { bodyOfKey } from '../../state/row-requests.ts'
-import { outcomeOfKey } from '../../state/row-results.ts'
-import { nameAt, pageOf, pagesOf } from '../../state/rows.ts'
+import { findBodyOfKey } from '../../state/row-requests.ts'
+import { findOutcomeOfKey } from '../../state/row-results.ts'
+import { findRowName, readRowPage, readRowPages } from '../../state/rows.ts'
 import { ManifestColumns } from '../rows/manifest-cells.ts'
-import { RowNamer, storedRowOf } from '../rows/manifest-row.ts'
-import { shownKey } from '../rows/row-key.ts'
-import { rowOfParts, splitRowText } from '../rows/row-text.ts'
+import { parseStoredRow, RowNamer } from '../rows/manifest-row.ts'
+import { formatKey } from '../rows/row-key.ts'
+import { parseRowParts, splitRowText } from '../rows/row-text.ts'
 import type { ResultRow, Run } from '../types.ts'
-import { resultsOutside, resultsPage, rowResult, unsentResult } from './results.ts'
+import { readResultsOutsideManifest, resultsPage, rowResult, unsentResult } from './results.ts'
 
 /** Number of changed rows that are read at a time. */
-const PAGE = 100
+const PAGE_SIZE = 100
 
 /** A row with its outcome. `row` is null if the row was removed from the manifest after it was sent. */
 export interface RunRow {
@@ -56,7 +56,7 @@ export async function* runRowPages(
 ): AsyncGenerator<RunRow[]> {
   const { state, drop } = await openDrop(run)
   try {
-    const pages = pagesOf(
+    const pages = readRowPages(
       state,
       (sql, after, most) => resultsPage(sql, drop, { after, limit: most, live: run.running }),
       limit,
@@ -66,10 +66,10 @@ export async function* runRowPages(
       yield page.map(({ key, result, parts, position }) => {
         const row = buildManifestRow(key, result.line, parts)
         const drawnRow = result.nft_gdn_id === null ? null : (names?.get(position) ?? null)
-        return { result, row, removed: null, drawn: drawnRow, sentMetadata: () => metadataOf(state, drop, key) }
+        return { result, row, removed: null, drawn: drawnRow, sentMetadata: () => readSentMetadata(state, drop, key) }
       })
     }
-    const outside = await state.read((sql) => resultsOutside(sql, drop, run.running))
+    const outside = await state.read((sql) => readResultsOutsideManifest(sql, drop, run.running))
     const most = limit ?? outside.length
     for (const chunk of chunksOf(outside, most)) {
       yield chunk.map(({ result, key, parts }) => ({
@@ -89,8 +89,8 @@ export async function* runRowPages(
 function drawnNames(sql: Sql, { setId }: Drop, slots: readonly { position: number }[], drawn: Uint32Array) {
   const names = slots.flatMap(({ position }) => {
     const row = drawn[position]
-    const name = row === undefined ? null : nameAt(sql, { set: setId ?? -1 }, row - 1)
-    return name === null ? [] : [[position, { key: shownKey(name.key), line: name.line }] as const]
+    const name = row === undefined ? null : findRowName(sql, { set: setId ?? -1 }, row - 1)
+    return name === null ? [] : [[position, { key: formatKey(name.key), line: name.line }] as const]
   })
   return new Map(names)
 }
@@ -98,19 +98,19 @@ function drawnNames(sql: Sql, { setId }: Drop, slots: readonly { position: numbe
 const buildManifestRow = (key: string, line: number, parts: readonly string[]): ManifestRow => ({
   line,
   id: key.startsWith('id:') ? key.slice('id:'.length) : null,
-  ...rowOfParts(parts),
+  ...parseRowParts(parts),
 })
 
 async function openDrop({ stateDir, id, name }: Run): Promise<{ state: StateReader; drop: Drop }> {
-  const state = await openStateIfThere(stateDir)
+  const state = await openStateIfExists(stateDir)
   const drop = (await state?.read((sql) => readDrop(sql, id))) ?? null
   if (state !== null && drop !== null) return { state, drop }
   state?.close()
   throw new GdnError('not_found_locally', `the run ${name} was removed in the meantime`)
 }
 
-async function metadataOf(state: StateReader, drop: Drop, key: string): Promise<Json | null> {
-  const sentBody = await state.read((sql) => bodyOfKey(sql, drop, key))
+async function readSentMetadata(state: StateReader, drop: Drop, key: string): Promise<Json | null> {
+  const sentBody = await state.read((sql) => findBodyOfKey(sql, drop, key))
   if (sentBody === undefined) return null
   return (sentMetadata(sentBody.body)[sentBody.position] as Json | undefined) ?? null
 }
@@ -121,7 +121,7 @@ export interface RunOutcomes {
    * Returns the outcome of a row. Must be called once for each row, in the manifest's order, because copies of a row
    * differ only in their copy number.
    */
-  of(row: ManifestRow): Promise<ResultRow>
+  findResult(row: ManifestRow): Promise<ResultRow>
   close(): Promise<void>
 }
 
@@ -130,11 +130,11 @@ export async function openOutcomes(run: Run): Promise<RunOutcomes> {
   const { state, drop } = await openDrop(run)
   const namer = new RowNamer()
   return {
-    async of(row) {
+    async findResult(row) {
       const key = namer.name(row)?.key ?? `id:${row.id}`
       const { title } = row.metadata
       const shownRow = { key, line: row.line, title, receiver: row.receiver, contract: drop.contract }
-      const outcome = await state.read((sql) => outcomeOfKey(sql, drop, key))
+      const outcome = await state.read((sql) => findOutcomeOfKey(sql, drop, key))
       return outcome === null ? unsentResult(shownRow) : rowResult(outcome, shownRow, run.running)
     },
     close: async () => state.close(),
@@ -151,14 +151,14 @@ export async function runColumns(run: Run): Promise<ManifestColumns> {
   try {
     const columns = new ManifestColumns(run.manifestPath === null ? null : dirname(run.manifestPath))
     const rows = { set: drop.setId ?? -1 }
-    for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, rows, after, limit))) {
-      for (const record of page) columns.learn(storedRowOf(record).row)
+    for await (const page of readRowPages(state, (sql, after, limit) => readRowPage(sql, rows, after, limit))) {
+      for (const record of page) columns.learn(parseStoredRow(record).row)
     }
     let after: string | undefined = ''
     while (after !== undefined) {
-      const page: { after: string; limit: number } = { after, limit: PAGE }
+      const page: { after: string; limit: number } = { after, limit: PAGE_SIZE }
       const changed: ChangedRow[] = await state.read((sql) => changedRows(sql, drop.id, page))
-      for (const { body } of changed) columns.learn({ line: 0, id: null, ...rowOfParts(splitRowText(body)) })
+      for (const { body } of changed) columns.learn({ line: 0, id: null, ...parseRowParts(splitRowText(body)) })
       after = changed.at(-1)?.id
     }
     return columns

@@ -1,6 +1,6 @@
 import { isoTime } from '../../core/time.ts'
 import { readDrop } from '../../state/drops.ts'
-import { openStateIfThere } from '../../state/open-state.ts'
+import { openStateIfExists } from '../../state/open-state.ts'
 import type { Run } from '../types.ts'
 
 /** Times of a run in UTC (ISO 8601). */
@@ -13,7 +13,7 @@ export interface RunTimes {
 }
 
 export async function runTimes({ stateDir, id, startedAt }: Run): Promise<RunTimes> {
-  const state = await openStateIfThere(stateDir)
+  const state = await openStateIfExists(stateDir)
   try {
     const drop = (await state?.read((sql) => readDrop(sql, id))) ?? null
     return { startedAt, answeredAt: isoTime(drop?.answeredAt), endedAt: isoTime(drop?.endedAt) }

@@ -1,18 +1,26 @@
 import { existsSync } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 import { basename, extname, resolve, sep } from 'node:path'
-import { sameAddress } from '../../api/same-address.ts'
+import { isSameAddress } from '../../api/same-address.ts'
 import { GdnError } from '../../core/errors.ts'
 import { seemsActive } from '../../core/lock-holder.ts'
 import { shellWord } from '../../core/shell-word.ts'
-import { type Drop, dropsOf, isUnrevealed, listDrops, readDrop, storedListOf, updateDrop } from '../../state/drops.ts'
-import { openStateIfThere, type StateReader, withState } from '../../state/open-state.ts'
+import {
+  type Drop,
+  isUnrevealed,
+  listDrops,
+  listFamilyDrops,
+  readDrop,
+  readStoredList,
+  updateDrop,
+} from '../../state/drops.ts'
+import { openStateIfExists, type StateReader, withState } from '../../state/open-state.ts'
 import { areAllRevealed, countBurned } from '../../state/row-outcomes.ts'
 import { areSameRows } from '../../state/rows.ts'
 import { commandRuns } from '../../state/runs.ts'
-import { countDrop, noCounts } from '../rows/row-counts.ts'
+import { countRowsByStatus, noCounts } from '../rows/row-counts.ts'
 import type { BatchOptions, Run, RunStatus } from '../types.ts'
-import { familyOf, howToTake } from './moved-run.ts'
+import { formatTakeoverFlags, resolveFamily } from './moved-run.ts'
 
 export type { Run }
 
@@ -45,14 +53,14 @@ async function toRun(stateDir: string, drop: Drop): Promise<Run> {
   }
 }
 
-/** Reads from the state. Returns `none` if there is no state yet. */
+/** Reads from the state. Returns `fallback` if there is no state yet. */
 async function withReadState<Value>(
   stateDir: string,
-  none: Value,
+  fallback: Value,
   task: (state: StateReader) => Promise<Value>,
 ): Promise<Value> {
-  const state = await openStateIfThere(stateDir)
-  if (state === null) return none
+  const state = await openStateIfExists(stateDir)
+  if (state === null) return fallback
   try {
     return await task(state)
   } finally {
@@ -102,7 +110,7 @@ export const isRevealedHere = async ({ stateDir, id }: Pick<Run, 'stateDir' | 'i
 export const repeatedGeneration = async (options: BatchOptions): Promise<number | undefined> =>
   await withReadState(options.stateDir, undefined, (state) =>
     state.read((sql) => {
-      const drops = dropsOf(sql, familyOf(sql, options)).filter(({ setId }) => setId !== null)
+      const drops = listFamilyDrops(sql, resolveFamily(sql, options)).filter(({ setId }) => setId !== null)
       const [latest, hidden] = [drops.at(-1), drops.findLast(isUnrevealed)]
       if (latest?.setId == null || hidden?.setId == null || latest.id === hidden.id) return undefined
       return areSameRows(sql, latest.setId, hidden.setId) ? hidden.generation : undefined
@@ -134,13 +142,13 @@ export async function listRuns(stateDir: string): Promise<Run[]> {
 export async function openRun(
   stateDir: string,
   nameOrPath: string,
-  { server, collection, contract, cwd = '' }: { contract?: string | undefined; cwd?: string } & Limits = {},
+  { server, collection, contract, cwd = '' }: { contract?: string | undefined; cwd?: string } & RunFilter = {},
 ): Promise<Run> {
   const all = await listRuns(stateDir)
   const path = resolve(cwd, nameOrPath)
   const realPath = await realpath(path).catch(() => path)
   const limits = { server, collection }
-  const runs = all.filter((run) => isWithin(run, limits))
+  const runs = all.filter((run) => matchesFilter(run, limits))
   // A run without a --run name is identified by its manifest.
   const unnamed = new Set(runs.flatMap(({ runName, manifestPath }) => (runName === null ? manifestPath : [])))
   const isOf = ({ runName, manifestPath }: Run, fits: (path: string) => boolean): boolean =>
@@ -149,17 +157,17 @@ export async function openRun(
     ({ id, name }) => id === nameOrPath || name === nameOrPath,
     (run) => isOf(run, (manifest) => manifest === realPath),
     (run) => run.runName === nameOrPath && !hasFormerName(run),
-    (run) => [realPath, nameOrPath].includes(storedListOf(run)?.path ?? ''),
+    (run) => [realPath, nameOrPath].includes(readStoredList(run)?.path ?? ''),
   ]
   const byName: typeof exact = [
-    (run) => run.runName === nameOrPath || isOf(run, (manifest) => namesFile(nameOrPath, manifest)),
+    (run) => run.runName === nameOrPath || isOf(run, (manifest) => matchesFileName(nameOrPath, manifest)),
     ({ id }) => nameOrPath.length >= 4 && id.startsWith(nameOrPath),
   ]
   const find = (ways: typeof exact) =>
     ways.map((isMatch) => runs.filter(isMatch)).find((matching) => matching.length > 0)
   const candidates =
     find(exact) ?? (await refuseOtherPaths({ wanted: nameOrPath, path, realPath, all, limits })) ?? find(byName) ?? []
-  const named = contract === undefined ? [] : candidates.filter((run) => sameAddress(run.contractAddress, contract))
+  const named = contract === undefined ? [] : candidates.filter((run) => isSameAddress(run.contractAddress, contract))
   const fits = named.length > 0 ? named : candidates
   const [newest] = fits
   if (newest === undefined) {
@@ -171,20 +179,20 @@ export async function openRun(
   const families = new Set(fits.map(({ family }) => family))
   if (families.size === 1) return newest
   throw new GdnError('not_found_locally', `${nameOrPath} matches several runs:\n${fits.map(describeRun).join('\n')}`, {
-    hint: hintFor(fits, newest),
+    hint: formatSelectionHint(fits, newest),
     details: detailsOf(fits),
   })
 }
 
-interface Limits {
+interface RunFilter {
   server?: ServerOfRuns | undefined
   collection?: string | undefined
 }
 
 /** Returns whether a run is on the server and in the collection to which a search is limited. */
-export const isWithin = (run: Run, { server, collection }: Limits): boolean =>
+export const matchesFilter = (run: Run, { server, collection }: RunFilter): boolean =>
   (server === undefined || server.has(run)) &&
-  (collection === undefined || sameAddress(run.contractAddress, collection))
+  (collection === undefined || isSameAddress(run.contractAddress, collection))
 
 /**
  * Throws if the path is an existing file or belongs to a run of any server. In these cases, the file name must not
@@ -201,7 +209,7 @@ async function refuseOtherPaths({
   path: string
   realPath: string
   all: readonly Run[]
-  limits: Limits
+  limits: RunFilter
 }): Promise<undefined> {
   const file = shownPath(nameOrPath)
   const ofPath = all.filter(({ manifestPath }) => manifestPath === realPath)
@@ -229,24 +237,24 @@ async function refuseOtherPaths({
   if (!isFile) return
   const name = basename(nameOrPath)
   const namesakes = all.filter(
-    ({ manifestPath, runName }) => runName === name || (manifestPath !== null && namesFile(name, manifestPath)),
+    ({ manifestPath, runName }) => runName === name || (manifestPath !== null && matchesFileName(name, manifestPath)),
   )
   const [other] = namesakes
   throw new GdnError('not_found_locally', `there is no run of ${file} on this machine`, {
-    hint: other === undefined ? hintIfRenamed(file, all) : hintForFile(file, other, namesakes),
+    hint: other === undefined ? formatRenamedHint(file, all) : formatFileHint(file, other, namesakes),
     details: namesakes.length === 0 ? undefined : detailsOf(namesakes),
   })
 }
 
 const lacksManifest = ({ manifestPath }: Run): boolean => manifestPath !== null && !existsSync(manifestPath)
 
-const MAX_RENAMED = 3
+const MAX_RENAMED_HINTS = 3
 
 /** Returns the hint for a file that may be the renamed manifest of a run. */
-function hintIfRenamed(file: string, all: readonly Run[]): string {
+function formatRenamedHint(file: string, all: readonly Run[]): string {
   const isNewest = (run: Run) => run === all.find(({ family }) => family === run.family)
-  const gone = all.filter((run) => isNewest(run) && lacksManifest(run)).slice(0, MAX_RENAMED)
-  const lists = all.filter((run) => isNewest(run) && storedListOf(run) !== null).slice(0, MAX_RENAMED)
+  const gone = all.filter((run) => isNewest(run) && lacksManifest(run)).slice(0, MAX_RENAMED_HINTS)
+  const lists = all.filter((run) => isNewest(run) && readStoredList(run) !== null).slice(0, MAX_RENAMED_HINTS)
   if (gone.length === 0 && lists.length > 0) {
     return ['These runs have a list of receivers:', ...lists.map(describeRun), NO_RUN_HINT].join('\n')
   }
@@ -261,14 +269,16 @@ function hintIfRenamed(file: string, all: readonly Run[]): string {
 /** Returns the command that shows the changes of a moved manifest, and stores its new path with the run. */
 function howToStorePath(file: string, { runName, manifestPath: manifest, contractAddress, blockchain }: Run): string {
   const runFlags =
-    runName === null && basename(manifest ?? '') === basename(file) ? '--adopt' : howToTake({ runName, manifest })
+    runName === null && basename(manifest ?? '') === basename(file)
+      ? '--adopt'
+      : formatTakeoverFlags({ runName, manifest })
   return `gdn apply ${shellWord(file)} ${runFlags} -c ${contractAddress} -b ${blockchain}`
 }
 
 /** Returns the hint for a file that has the same name as other runs or their manifests. */
-function hintForFile(file: string, newest: Run, namesakes: readonly Run[]): string {
+function formatFileHint(file: string, newest: Run, namesakes: readonly Run[]): string {
   const mint = `gdn batch mint ${shellWord(file)}`
-  const gone = namesakes.filter(lacksManifest).slice(0, MAX_RENAMED)
+  const gone = namesakes.filter(lacksManifest).slice(0, MAX_RENAMED_HINTS)
   return [
     'These runs have this name, or belong to files with this name in other folders:',
     ...namesakes.map(describeRun),
@@ -286,7 +296,7 @@ const detailsOf = (runs: readonly Run[]) => ({
 })
 
 /** Returns the hint on how to select one of the matching runs. */
-function hintFor(fits: readonly Run[], newest: Run): string {
+function formatSelectionHint(fits: readonly Run[], newest: Run): string {
   const differ = (fieldOf: (run: Run) => string | null) => new Set(fits.map(fieldOf)).size > 1
   const byName =
     newest.runName !== null && differ(({ runName }) => runName) ? ` or its name, such as ${newest.name}` : ''
@@ -301,17 +311,17 @@ function hintFor(fits: readonly Run[], newest: Run): string {
 const SELECT_SERVER_HINT = 'To select the server, add --local or --base-url <url>.'
 const SELECT_COLLECTION_HINT = 'To select the collection, add --contract <address>.'
 
-const MANIFEST = /\.(csv|tsv|json|jsonl|ndjson)$/i
+const MANIFEST_EXTENSION = /\.(csv|tsv|json|jsonl|ndjson)$/i
 const LIST_RUNS_HINT = 'Run `gdn batch list` to list the runs.'
 
 const NO_RUN_HINT = `${LIST_RUNS_HINT}\nRun \`gdn batch mint\` with the manifest to start a run. gdn also finds the NFTs that another machine minted. The records of a run are only on the machine that started it, but \`gdn plan\` and \`gdn nft verify\` work on any machine. On a server without reference IDs, add --adopt.`
 
-const noSuchRunError = (nameOrPath: string, { server, collection }: Limits) =>
+const noSuchRunError = (nameOrPath: string, { server, collection }: RunFilter) =>
   new GdnError(
     'not_found_locally',
     `there is no run ${nameOrPath} on this machine${server === undefined ? '' : ` that belongs to ${server.name}`}${collection === undefined ? '' : ` in the collection ${collection}`}`,
     {
-      hint: MANIFEST.test(nameOrPath) ? NO_RUN_HINT : LIST_RUNS_HINT,
+      hint: MANIFEST_EXTENSION.test(nameOrPath) ? NO_RUN_HINT : LIST_RUNS_HINT,
     },
   )
 
@@ -324,7 +334,7 @@ const notAManifestRunError = (nameOrPath: string) =>
 function describeRun(run: Run): string {
   const { id, name, url, blockchain, contractAddress, startedAt, generation, manifestPath } = run
   const number = generation === 1 ? '' : `, run ${generation}`
-  const list = storedListOf(run)
+  const list = readStoredList(run)
   const to = list === null ? '' : ` to ${list.path ?? 'a list from standard input'}`
   return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${number}, ${contractAddress} on ${blockchain}, ${url}, ${manifestPath ?? 'standard input'}${to}`
 }
@@ -333,7 +343,7 @@ function describeRun(run: Run): string {
 const hasFormerName = ({ runName, manifestPath }: Run): boolean =>
   runName !== null && manifestPath !== null && extname(runName) !== '' && basename(runName) !== basename(manifestPath)
 
-const namesFile = (nameOrPath: string, path: string): boolean =>
+const matchesFileName = (nameOrPath: string, path: string): boolean =>
   nameOrPath === basename(path) || nameOrPath === basename(path, extname(path))
 
 /** Returns a run with its row counts by status, even while a process is working on the run. */
@@ -349,7 +359,7 @@ export async function runStatuses(stateDir: string, runs: readonly Run[]): Promi
     for (const { stateDir: _, ...info } of runs) {
       const rowCounts = await state.read((sql) => {
         const drop = readDrop(sql, info.id)
-        const counts = drop === null ? noCounts() : countDrop(sql, drop, info.running)
+        const counts = drop === null ? noCounts() : countRowsByStatus(sql, drop, info.running)
         return { counts, burned: countBurned(sql, info.id) }
       })
       statuses.push({ ...info, ...rowCounts })

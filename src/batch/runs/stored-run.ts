@@ -1,11 +1,11 @@
 import type { LeasedRun } from '../../operations/leased-run.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
-import { collectionNumbersOf } from '../../state/collections.ts'
+import { listCollectionIds } from '../../state/collections.ts'
 import { type Drop, readDrop } from '../../state/drops.ts'
 import type { StateReader } from '../../state/open-state.ts'
-import { countRetried, statesOf } from '../../state/row-outcomes.ts'
-import { pageOf, pagesOf, type RowsIn, rowsAt } from '../../state/rows.ts'
-import { type StoredRow, storedRowOf } from '../rows/manifest-row.ts'
+import { countByState, countRetried } from '../../state/row-outcomes.ts'
+import { type RowLocation, readRowPage, readRowPages, readRowsAt } from '../../state/rows.ts'
+import { parseStoredRow, type StoredRow } from '../rows/manifest-row.ts'
 import { noCounts, STATUS, withTotal } from '../rows/row-counts.ts'
 import type { RowCounts, RowStatus } from '../types.ts'
 
@@ -75,7 +75,7 @@ export class StoredRun {
    */
   collections(sql: Sql): number[] {
     const { origin, backend, blockchain, contract } = this.drop
-    return collectionNumbersOf(sql, { origin, backendId: backend.id, blockchain, contract })
+    return listCollectionIds(sql, { origin, backendId: backend.id, blockchain, contract })
   }
 
   countMove(from: RowStatus, to: RowStatus, rows: number): void {
@@ -85,7 +85,7 @@ export class StoredRun {
   /** Recounts all rows that were sent, and leaves the number of pending rows unchanged. */
   async recount(): Promise<void> {
     const { states, retried } = await this.read((sql) => ({
-      states: statesOf(sql, this.id),
+      states: countByState(sql, this.id),
       retried: countRetried(sql, this.id),
     }))
     const counts = noCounts()
@@ -95,14 +95,14 @@ export class StoredRun {
   }
 
   /** Yields rows in the manifest's order. */
-  async *rows(rows: RowsIn): AsyncGenerator<StoredRow> {
-    for await (const page of pagesOf(this.state, (sql, after, limit) => pageOf(sql, rows, after, limit))) {
-      for (const record of page) yield storedRowOf(record)
+  async *rows(rows: RowLocation): AsyncGenerator<StoredRow> {
+    for await (const page of readRowPages(this.state, (sql, after, limit) => readRowPage(sql, rows, after, limit))) {
+      for (const record of page) yield parseStoredRow(record)
     }
   }
 
-  async rowsAt(rows: RowsIn, positions: readonly number[]): Promise<StoredRow[]> {
-    return (await this.read((sql) => rowsAt(sql, rows, positions))).map(storedRowOf)
+  async rowsAt(rows: RowLocation, positions: readonly number[]): Promise<StoredRow[]> {
+    return (await this.read((sql) => readRowsAt(sql, rows, positions))).map(parseStoredRow)
   }
 
   async #drain(): Promise<void> {

@@ -1,7 +1,7 @@
 import { GdnError } from '../../core/errors.ts'
 import { EXIT, type ExitCode } from '../../core/exit-codes.ts'
 import type { BatchSummary, ResultRow, RowCounts } from '../types.ts'
-import { ABSENT, MINTED_TWICE_PREFIX, UNDECIDED_PREFIX } from './results.ts'
+import { ABSENT_PREFIX, MINTED_TWICE_PREFIX, UNDECIDED_PREFIX } from './results.ts'
 import type { StopReason } from './run-context.ts'
 
 /**
@@ -9,30 +9,35 @@ import type { StopReason } from './run-context.ts'
  * that they aren't overlooked. They are followed by the reason why the run stopped, pending rows (8) and failed rows
  * (7).
  */
-export function exitCodeOf(counts: RowCounts, twice: number, stopped: StopReason | null, waited: boolean): ExitCode {
+export function selectExitCode(
+  counts: RowCounts,
+  mintedTwiceCount: number,
+  stopped: StopReason | null,
+  waited: boolean,
+): ExitCode {
   if (stopped?.code === 'interrupted') return EXIT.sigint
   if (stopped?.code === 'terminated') return EXIT.sigterm
   if (counts.unknown > 0) return EXIT.unknownOutcome
   if (stopped !== null) return new GdnError(stopped.code, stopped.message).exitCode
   if (counts.pending > 0 || (waited && counts.accepted > 0)) return EXIT.pending
-  return counts.failed > 0 || twice > 0 ? EXIT.failedRows : EXIT.ok
+  return counts.failed > 0 || mintedTwiceCount > 0 ? EXIT.failedRows : EXIT.ok
 }
 
-const MAX_NAMED = 50
+const MAX_LISTED_ROWS = 50
 
 /** The first rows of a run that need attention. */
-export type NamedRows = Pick<
+export type ListedRows = Pick<
   BatchSummary,
   'unknownRows' | 'failedRows' | 'pendingRows' | 'absentRows' | 'undecidedRows' | 'doubledRows'
 >
 
 /** Returns the rows that need attention: the first 50 of each kind. */
-export async function nameRows(
+export async function collectListedRows(
   results: AsyncIterable<ResultRow>,
   counts: RowCounts,
-  twice: number,
-): Promise<NamedRows> {
-  const rows: NamedRows = {
+  mintedTwiceCount: number,
+): Promise<ListedRows> {
+  const rows: ListedRows = {
     unknownRows: [],
     failedRows: [],
     pendingRows: [],
@@ -44,9 +49,9 @@ export async function nameRows(
     unknown: counts.unknown,
     failed: counts.failed,
     pending: counts.pending + counts.accepted,
-    doubled: twice,
+    doubled: mintedTwiceCount,
   }
-  const isFull = (...lists: unknown[][]) => lists.every(({ length }) => length === MAX_NAMED)
+  const isFull = (...lists: unknown[][]) => lists.every(({ length }) => length === MAX_LISTED_ROWS)
   const isDone = () =>
     (unnamed.unknown === 0 || isFull(rows.unknownRows, rows.absentRows, rows.undecidedRows)) &&
     (unnamed.failed === 0 || isFull(rows.failedRows)) &&
@@ -58,27 +63,28 @@ export async function nameRows(
     if (error?.startsWith(MINTED_TWICE_PREFIX) === true) {
       unnamed.doubled--
       const reason = error.slice(MINTED_TWICE_PREFIX.length)
-      add(rows.doubledRows, { ...row, reason, nft_gdn_id: reason.slice(reason.lastIndexOf(' ') + 1) })
+      addListedRow(rows.doubledRows, { ...row, reason, nft_gdn_id: reason.slice(reason.lastIndexOf(' ') + 1) })
     }
     if (status === 'unknown') {
       unnamed.unknown--
-      add(rows.unknownRows, row)
-      if (error?.startsWith(ABSENT) === true) add(rows.absentRows, { ...row, reason: error.slice(ABSENT.length) })
+      addListedRow(rows.unknownRows, row)
+      if (error?.startsWith(ABSENT_PREFIX) === true)
+        addListedRow(rows.absentRows, { ...row, reason: error.slice(ABSENT_PREFIX.length) })
       if (error?.startsWith(UNDECIDED_PREFIX) === true) {
-        add(rows.undecidedRows, { ...row, reason: error.slice(UNDECIDED_PREFIX.length) })
+        addListedRow(rows.undecidedRows, { ...row, reason: error.slice(UNDECIDED_PREFIX.length) })
       }
     } else if (status === 'failed') {
       unnamed.failed--
-      add(rows.failedRows, { ...row, error: error ?? '' })
+      addListedRow(rows.failedRows, { ...row, error: error ?? '' })
     } else if (status !== 'deployed') {
       unnamed.pending--
-      add(rows.pendingRows, row)
+      addListedRow(rows.pendingRows, row)
     }
     if (isDone()) break
   }
   return rows
 }
 
-function add<Row>(rows: Row[], row: Row): void {
-  if (rows.length < MAX_NAMED) rows.push(row)
+function addListedRow<Row>(rows: Row[], row: Row): void {
+  if (rows.length < MAX_LISTED_ROWS) rows.push(row)
 }

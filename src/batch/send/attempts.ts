@@ -1,24 +1,24 @@
 import * as z from 'zod'
-import { withNfts } from '../../api/creation.ts'
-import { errorFormA } from '../../api/errors.ts'
+import { normalizeNftsResponse } from '../../api/creation.ts'
+import { errorFormASchema } from '../../api/errors.ts'
 import { HEADERS, SHUFFLE_ERRORS } from '../../api/headers.ts'
 import type { MintEndpoint } from '../../api/mint-endpoints.ts'
-import { type ReceivedResponse, type SendOnceResult, UNKNOWN } from '../../client/outcome.ts'
+import { type ReceivedResponse, type SendOnceResult, UNKNOWN_OUTCOME } from '../../client/outcome.ts'
 import { GdnError } from '../../core/errors.ts'
 import { type ClassifiedAttempt, classify, type NoEffectAttempt } from '../../operations/classify.ts'
-import { referencesOf } from '../../operations/reconcile/by-reference.ts'
+import { parseReferences } from '../../operations/reconcile/by-reference.ts'
 import { updateDrop } from '../../state/drops.ts'
 import { assignedNfts, findUnassignable } from '../../state/known-nfts.ts'
 import {
   acceptRows,
   forgetRequest,
   markUnknown,
-  noEffectOfRows,
+  recordNoEffect,
   recordRefusal,
   recordRefusedRepetition,
 } from '../../state/send-rows.ts'
-import { otherLabelOf } from '../identity/other-labels.ts'
-import { ServerNames } from '../identity/server-names.ts'
+import { findOtherLabel } from '../identity/other-labels.ts'
+import { ReferenceLookup } from '../identity/server-names.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import { countRowsWithinSupply, isMaxSupplyRefusal } from '../supply.ts'
 
@@ -70,7 +70,7 @@ export class Attempts {
     const { client, emit, limit, options } = this.#context
     const abortController = new AbortController()
     const settled = new AbortController()
-    const onInterrupt = () => this.#context.later(GRACE_MS, settled.signal, () => abortController.abort())
+    const onInterrupt = () => this.#context.schedule(GRACE_MS, settled.signal, () => abortController.abort())
     options.signal?.addEventListener('abort', onInterrupt, { once: true })
     if (options.signal?.aborted === true) onInterrupt()
     this.count++
@@ -83,7 +83,7 @@ export class Attempts {
       })
       const result = await this.#rejectKnownIds(
         job,
-        await this.#reclassifyRefusal(job, sent, await attemptResultOf(sent, job.rows)),
+        await this.#reclassifyRefusal(job, sent, await toAttemptResult(sent, job.rows)),
       )
       const { now } = this.#context
       if (result.outcome === 'unknown') this.#context.unknownAt = now()
@@ -120,10 +120,10 @@ export class Attempts {
    */
   async settleRefused(job: Job, result: AttemptResult & { message: string }): Promise<boolean> {
     const { client, store, options, halt: signal } = this.#context
-    const references = referencesOf(job.body)
+    const references = parseReferences(job.body)
     if (references.length !== job.rows || client.supports('references') !== true) return false
-    const mints = await new ServerNames(client, { ...options, signal }).mintsOf(references).catch(() => null)
-    if (mints === null || [...mints.values()].some((mint) => otherLabelOf(mint, options.label) !== null)) return false
+    const mints = await new ReferenceLookup(client, { ...options, signal }).findMints(references).catch(() => null)
+    if (mints === null || [...mints.values()].some((mint) => findOtherLabel(mint, options.label) !== null)) return false
     const nfts = new Map<number, string>()
     for (const [position, reference] of references.entries()) {
       const mint = mints.get(reference)
@@ -149,14 +149,14 @@ export class Attempts {
     const { collectionId, listedAt } = store.drop
     // The NFT of a row with a reference ID may already exist. Another machine may have created it, or it failed and its
     // reference ID can't be reused.
-    const before = referencesOf(body).length > 0 ? { listedAt: null, named: id } : { listedAt, named: null }
+    const before = parseReferences(body).length > 0 ? { listedAt: null, named: id } : { listedAt, named: null }
     const knownId = inFlight ?? (await store.read((sql) => findUnassignable(sql, collectionId, result.created, before)))
     if (knownId === null) {
       for (const id of result.created) this.#unrecordedIds.add(id)
       return result
     }
     const message = `the server returned the ID of an NFT that already existed: ${knownId}`
-    return { ...UNKNOWN, status: result.status, message }
+    return { ...UNKNOWN_OUTCOME, status: result.status, message }
   }
 
   /** Records the outcome of an attempt, and reports it. */
@@ -172,12 +172,12 @@ export class Attempts {
         case 'unknown':
           return markUnknown(sql, store.id, job.id, `the outcome is unknown: ${result.message}`, now)
         case 'no_effect':
-          return noEffectOfRows(sql, job.id, now)
+          return recordNoEffect(sql, job.id, now)
       }
     })
     if (result.outcome === 'accepted') {
       for (const id of result.created) this.#unrecordedIds.delete(id)
-      this.#context.heldFor = null
+      this.#context.holdReason = null
     }
     if (result.outcome !== 'no_effect') {
       store.countMove(was, result.outcome === 'refused' ? 'failed' : result.outcome, job.rows)
@@ -215,7 +215,7 @@ export class Attempts {
 const halfOf = (rows: number): number => Math.max(1, Math.floor(rows / 2))
 
 /** Classifies the result of an attempt with this number of rows. A single row that is too large counts as refused. */
-export async function attemptResultOf(sent: SendOnceResult, rows: number): Promise<AttemptResult> {
+export async function toAttemptResult(sent: SendOnceResult, rows: number): Promise<AttemptResult> {
   const result = await classify<ReceivedResponse, string[]>(sent, {
     created: ({ status, json }) => readIds(status, json, rows),
     refusal: (response) => ({ message: serverMessage(response) }),
@@ -225,11 +225,11 @@ export async function attemptResultOf(sent: SendOnceResult, rows: number): Promi
   return isTooLarge && rows === 1 ? { ...result, outcome: 'refused' } : result
 }
 
-const accepted = z.looseObject({ nfts: z.array(z.looseObject({ nft_gdn_ids: z.string().min(1) })) })
+const acceptedSchema = z.looseObject({ nfts: z.array(z.looseObject({ nft_gdn_ids: z.string().min(1) })) })
 
 /** Reads only the IDs in a response. The schema of the API contract would also parse each NFT. */
 function readIds(status: number, json: unknown, rows: number): { created: string[] } | { message: string } {
-  const parsed = accepted.safeParse(withNfts(json))
+  const parsed = acceptedSchema.safeParse(normalizeNftsResponse(json))
   if (!parsed.success) return { message: `the server returned ${status} without a list of IDs` }
   const ids = parsed.data.nfts.map((nft) => nft.nft_gdn_ids)
   if (ids.length !== rows) return { message: `the server returned ${ids.length} IDs for ${rows} rows` }
@@ -238,6 +238,6 @@ function readIds(status: number, json: unknown, rows: number): { created: string
 }
 
 function serverMessage({ status, json }: ReceivedResponse): string {
-  const parsed = errorFormA.safeParse(json)
+  const parsed = errorFormASchema.safeParse(json)
   return parsed.success ? parsed.data.error.message : `the server returned ${status}`
 }

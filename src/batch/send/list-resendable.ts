@@ -1,8 +1,13 @@
 import type { NftMetadata } from '../../api/metadata.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { canDeduplicate, isRepeatable } from '../../operations/repeatable.ts'
-import { uploadsOf } from '../../state/drops.ts'
-import { type RowRequest, readRowRequest, requestsWith, rowsOfRequest } from '../../state/row-requests.ts'
+import { readUploads } from '../../state/drops.ts'
+import {
+  listRequestsWithOutcome,
+  type RowRequest,
+  readRowRequest,
+  readRowsOfRequest,
+} from '../../state/row-requests.ts'
 import type { RowKey } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient } from '../types.ts'
@@ -15,11 +20,11 @@ import type { BatchClient } from '../types.ts'
  */
 export async function listResendable(store: StoredRun, state: 'unknown' | 'sent' = 'unknown'): Promise<RowRequest[]> {
   return await store.read((sql) =>
-    requestsWith(sql, store.id, state === 'unknown' ? state : null)
+    listRequestsWithOutcome(sql, store.id, state === 'unknown' ? state : null)
       .filter(
         ({ id, n }) =>
           n > store.drop.restoredAfter &&
-          rowsOfRequest(sql, store.drop, id).every((row) => row.isCurrent && row.state === state),
+          readRowsOfRequest(sql, store.drop, id).every((row) => row.isCurrent && row.state === state),
       )
       .map(({ id }) => readRowRequest(sql, id))
       .filter(canDeduplicate),
@@ -46,12 +51,12 @@ export async function* resentRows(
   const { drop } = store
   const requests = [...(await listResendable(store)), ...(await listResendable(store, 'sent'))]
   if (requests.length === 0) return
-  const uploads = await store.read((sql) => uploadsOf(sql, drop.id))
+  const uploads = await store.read((sql) => readUploads(sql, drop.id))
   const hashOf = new Map([...uploads].map(([sha256, url]) => [url, sha256]))
   for (const request of requests) {
     if (client !== null && (await isRepeatable(client, request, { signal, refresh: false })) === false) continue
     const { metadata } = JSON.parse(request.body) as { metadata: NftMetadata[] }
-    for (const { key, position } of await store.read((sql) => rowsOfRequest(sql, drop, request.id))) {
+    for (const { key, position } of await store.read((sql) => readRowsOfRequest(sql, drop, request.id))) {
       const sentMetadata = metadata[position]
       if (sentMetadata === undefined) continue
       const { [drop.marker ?? '']: _, ...unmarked } = sentMetadata

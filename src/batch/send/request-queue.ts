@@ -1,6 +1,6 @@
-import { UNKNOWN } from '../../client/outcome.ts'
+import { UNKNOWN_OUTCOME } from '../../client/outcome.ts'
 import type { Now } from '../../core/time.ts'
-import { MAX_IN_DOUBT, mayRetry, type Retries, waitBefore } from '../../operations/retries.ts'
+import { computeRetryDelayMs, MAX_IN_DOUBT_ATTEMPTS, mayRetry, type Retries } from '../../operations/retries.ts'
 import type { RequestPlan } from '../request-plan.ts'
 
 /**
@@ -71,7 +71,7 @@ export class Repetitions {
 
   constructor(now: Now, retries: Retries) {
     this.#now = now
-    this.#retries = { ...retries, maxAttempts: MAX_IN_DOUBT }
+    this.#retries = { ...retries, maxAttempts: MAX_IN_DOUBT_ATTEMPTS }
   }
 
   get isEmpty(): boolean {
@@ -96,8 +96,8 @@ export class Repetitions {
    */
   add({ id, attempts, since = this.#now() }: Omit<Repetition, 'since'> & { since?: number }): number {
     const now = this.#now()
-    const ms = attempts === 0 ? 0 : waitBefore(this.#retries, UNKNOWN, attempts)
-    if (mayRetry(this.#retries, UNKNOWN, attempts, now - since)) {
+    const ms = attempts === 0 ? 0 : computeRetryDelayMs(this.#retries, UNKNOWN_OUTCOME, attempts)
+    if (mayRetry(this.#retries, UNKNOWN_OUTCOME, attempts, now - since)) {
       this.#waiting.push({ id, attempts, since, notBefore: now + ms })
     }
     return ms

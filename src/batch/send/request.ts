@@ -6,16 +6,16 @@ import { createnfttrans } from '../../api/endpoints/createnfttrans.ts'
 import type { MintEndpoint } from '../../api/mint-endpoints.ts'
 import type { ReferenceKind } from '../../api/reference-id.ts'
 import { addressKey } from '../../api/same-address.ts'
-import { typedTraitIn } from '../../api/typed-trait.ts'
+import { findTypedTrait } from '../../api/typed-trait.ts'
 import { formatIssue, validate } from '../../api/validate.ts'
 import { noTypedTraitsError } from '../../client/learn-support.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
-import { type RowsIn, rowsAt } from '../../state/rows.ts'
+import { type RowLocation, readRowsAt } from '../../state/rows.ts'
 import type { RequestPlan } from '../request-plan.ts'
-import { type StoredRow, storedRowOf } from '../rows/manifest-row.ts'
-import { type MarkerOf, markerOf } from '../rows/marker.ts'
-import { isContentKey, referenceOf } from '../rows/row-key.ts'
+import { parseStoredRow, type StoredRow } from '../rows/manifest-row.ts'
+import { createMarkerFactory, type MarkerFactory } from '../rows/marker.ts'
+import { isContentKey, toReferenceId } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions, PlannedMint, PlannedMints } from '../types.ts'
 import { resentRows } from './list-resendable.ts'
@@ -36,7 +36,7 @@ export function requestMetadata(row: ManifestRow, urlOf: FileUrlOf): ManifestRow
 }
 
 /** Returns metadata with the row's marker, if the run has markers. */
-export const withMarker = (metadata: ManifestRow['metadata'], marker: ReturnType<MarkerOf> | undefined) =>
+export const withMarker = (metadata: ManifestRow['metadata'], marker: ReturnType<MarkerFactory> | undefined) =>
   marker ? { ...metadata, [marker.key]: marker.value } : metadata
 
 /**
@@ -48,7 +48,10 @@ export function buildRequest(
   collection: { contractAddress: string; blockchain: Blockchain; dynamic?: boolean },
   rows: readonly ManifestRow[],
   urlOf: FileUrlOf,
-  { markers = [], names = false }: { markers?: readonly (ReturnType<MarkerOf> | undefined)[]; names?: boolean } = {},
+  {
+    markers = [],
+    names = false,
+  }: { markers?: readonly (ReturnType<MarkerFactory> | undefined)[]; names?: boolean } = {},
 ): { endpoint: MintEndpoint; body: Record<string, unknown> } {
   const [first] = rows
   if (first === undefined) throw new Error('a request without rows')
@@ -97,7 +100,7 @@ export interface RequestFeatures {
 export const NO_FEATURES: RequestFeatures = { references: false, labels: null, names: false, traits: true }
 
 /** Returns the identifiers and features that requests to this server use. */
-export const requestFeaturesOf = (client: BatchClient, { label = null }: BatchOptions): RequestFeatures => ({
+export const selectRequestFeatures = (client: BatchClient, { label = null }: BatchOptions): RequestFeatures => ({
   references: client.supports('references') === true,
   labels: client.supports('labels') === true ? { label } : null,
   names: client.supports('names') === true,
@@ -107,22 +110,27 @@ export const requestFeaturesOf = (client: BatchClient, { label = null }: BatchOp
 export type BuildRequest = (piece: RequestPart, naming: RequestFeatures) => Promise<OutgoingRequest>
 
 /** Returns a function that builds requests of a plan from the stored rows. */
-export function requestsOf(store: StoredRun, rows: RowsIn, plan: RequestPlan, urlOf: FileUrlOf): BuildRequest {
+export function createRequestBuilder(
+  store: StoredRun,
+  rows: RowLocation,
+  plan: RequestPlan,
+  urlOf: FileUrlOf,
+): BuildRequest {
   const { drop } = store
-  const markers = markerOf(drop)
+  const markers = createMarkerFactory(drop)
   const collection = { contractAddress: drop.contract, blockchain: drop.blockchain, dynamic: drop.dynamic }
   return async ({ request, from, size }, { references, labels, names, traits }) => {
     const positions = plan.rowsOf(request).slice(from, from + size)
-    const records = await store.read((sql) => rowsAt(sql, rows, positions))
-    const keptRows = records.map(storedRowOf)
+    const records = await store.read((sql) => readRowsAt(sql, rows, positions))
+    const keptRows = records.map(parseStoredRow)
     const manifestRows = keptRows.map(({ row }) => row)
     refuseMixedAddresses(manifestRows)
-    if (!traits) refuseTyped(manifestRows)
+    if (!traits) refuseTypedTraits(manifestRows)
     const built = buildRequest(collection, manifestRows, urlOf, {
       markers: keptRows.map(({ key }) => markers(key)),
       names,
     })
-    const reference_ids = records.map((record) => referenceOf(drop, record))
+    const reference_ids = records.map((record) => toReferenceId(drop, record))
     const reference_kinds = records.map(({ key }): ReferenceKind => (isContentKey(key) ? 'content' : 'id'))
     const label = labels?.label ?? null
     const body = {
@@ -140,7 +148,7 @@ const REQUESTS_AT_ONCE = 500
 /** Returns the requests of a plan without building them. `each` reads only the first row of each request. */
 export const plannedMints = (
   store: StoredRun,
-  rows: RowsIn,
+  rows: RowLocation,
   plan: RequestPlan,
   { client, signal }: { client: BatchClient | null; signal: AbortSignal | undefined },
 ): PlannedMints => ({
@@ -150,10 +158,10 @@ export const plannedMints = (
   each: () => eachMint(store, rows, plan),
   rows: () => eachRow(store, rows, plan),
   resent: () => resentRows(store, client, signal),
-  digest: () => digestOf(store, rows, plan),
+  digest: () => computeRowsDigest(store, rows, plan),
 })
 
-async function digestOf(store: StoredRun, rows: RowsIn, plan: RequestPlan): Promise<string> {
+async function computeRowsDigest(store: StoredRun, rows: RowLocation, plan: RequestPlan): Promise<string> {
   const hash = createHash('sha256')
   for await (const { key, content, row } of eachRow(store, rows, plan)) {
     hash.update(JSON.stringify([key, content, row.receiver, row.sender]))
@@ -161,13 +169,13 @@ async function digestOf(store: StoredRun, rows: RowsIn, plan: RequestPlan): Prom
   return hash.digest('hex')
 }
 
-async function* eachRow(store: StoredRun, rows: RowsIn, plan: RequestPlan): AsyncGenerator<StoredRow> {
+async function* eachRow(store: StoredRun, rows: RowLocation, plan: RequestPlan): AsyncGenerator<StoredRow> {
   for (let request = 0; request < plan.requests; request++) {
     yield* await store.rowsAt(rows, [...plan.rowsOf(request)])
   }
 }
 
-async function* eachMint(store: StoredRun, rows: RowsIn, plan: RequestPlan): AsyncGenerator<PlannedMint> {
+async function* eachMint(store: StoredRun, rows: RowLocation, plan: RequestPlan): AsyncGenerator<PlannedMint> {
   for (let from = 0; from < plan.requests; from += REQUESTS_AT_ONCE) {
     const length = Math.min(REQUESTS_AT_ONCE, plan.requests - from)
     const requests = Array.from({ length }, (_, index) => plan.rowsOf(from + index))
@@ -186,9 +194,9 @@ async function* eachMint(store: StoredRun, rows: RowsIn, plan: RequestPlan): Asy
  *
  * @throws GdnError `refused`
  */
-function refuseTyped(rows: readonly ManifestRow[]): void {
+function refuseTypedTraits(rows: readonly ManifestRow[]): void {
   for (const { line, metadata } of rows) {
-    const trait = typedTraitIn(metadata)
+    const trait = findTypedTrait(metadata)
     if (trait !== undefined) throw noTypedTraitsError(trait, { line })
   }
 }

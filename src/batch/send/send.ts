@@ -4,21 +4,21 @@ import type { NoEffectAttempt, UnknownAttempt } from '../../operations/classify.
 import { IN_FLIGHT } from '../../operations/defaults.ts'
 import { canDeduplicate, isRepeatable } from '../../operations/repeatable.ts'
 import {
-  dropRetries,
+  computeRetryDelayMs,
+  createDropRetries,
   isTemporaryCause,
   mayRetry,
   type Retries,
   stopError,
-  waitBefore,
 } from '../../operations/retries.ts'
-import { readRowRequest, rowsOfRequest } from '../../state/row-requests.ts'
+import { readRowRequest, readRowsOfRequest } from '../../state/row-requests.ts'
 import { beginSending, sendRows } from '../../state/send-rows.ts'
 import { stoppedByLabelError } from '../identity/other-labels.ts'
 import type { RequestPlan } from '../request-plan.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import { type AttemptResult, Attempts, type Job } from './attempts.ts'
 import { listResendable } from './list-resendable.ts'
-import { type BuildRequest, requestFeaturesOf } from './request.ts'
+import { type BuildRequest, selectRequestFeatures } from './request.ts'
 import { type Repetition, Repetitions, type RequestPart, RequestQueue } from './request-queue.ts'
 import { ServerHealth } from './server-health.ts'
 
@@ -51,7 +51,7 @@ import { ServerHealth } from './server-health.ts'
  * attempt created.
  */
 export class Sender {
-  #requests = 0
+  #requestCount = 0
   readonly #context: RunContext
   readonly #requestOf: BuildRequest
   readonly #onAttempt: () => void
@@ -67,7 +67,7 @@ export class Sender {
     this.#context = context
     this.#requestOf = requestOf
     this.#onAttempt = onAttempt
-    this.#retries = dropRetries(context.options.unreachableMs)
+    this.#retries = createDropRetries(context.options.unreachableMs)
     this.#attempts = new Attempts(context)
     this.#health = new ServerHealth(context, this.#retries)
     this.#queue = new RequestQueue(plan)
@@ -78,14 +78,14 @@ export class Sender {
   async run(): Promise<{ requests: number; attempts: number }> {
     const { client, store, options } = this.#context
     for (const request of await listResendable(store)) this.#repetitions.add({ ...request, attempts: 0 })
-    if (this.#queue.hasMore && client.supports('idempotency') === null) await this.#health.learn()
+    if (this.#queue.hasMore && client.supports('idempotency') === null) await this.#health.learnCapabilities()
     // If the order of rows matters, use one worker, because the server may process concurrent requests in any order.
     const count = store.drop.inOrder ? 1 : (options.inFlight ?? IN_FLIGHT)
     const workers = Array.from({ length: count }, () => this.#work())
     const results = await Promise.allSettled(workers)
     const failure = results.find((result) => result.status === 'rejected')
     if (failure !== undefined) throw failure.reason
-    return { requests: this.#requests, attempts: this.#attempts.count }
+    return { requests: this.#requestCount, attempts: this.#attempts.count }
   }
 
   async #work(): Promise<void> {
@@ -129,7 +129,7 @@ export class Sender {
   #tryOne(): Promise<void> {
     const trial = this.#trial.then(async () => {
       if (!this.#health.isSuspicious) return
-      if ((await this.#health.respondsAgain()) && this.#queue.hasMore) await this.#sendFirst(this.#nextPart(1))
+      if ((await this.#health.waitForResponse()) && this.#queue.hasMore) await this.#sendFirst(this.#nextPart(1))
     })
     this.#trial = trial.catch(() => {})
     return trial
@@ -138,17 +138,17 @@ export class Sender {
   async #sendFirst(part: RequestPart): Promise<void> {
     const { store, client, newKey, options } = this.#context
     const honorsKey = client.supports('idempotency')
-    const { endpoint, body, rows: keptRows } = await this.#requestOf(part, requestFeaturesOf(client, options))
+    const { endpoint, body, rows: keptRows } = await this.#requestOf(part, selectRequestFeatures(client, options))
     const rows = keptRows.map(({ key, content, plain, row }) => ({ key, content, plain, line: row.line }))
     const request = { endpoint, body: JSON.stringify(body), rows, key: newKey(), honorsKey }
-    const slot = await this.#context.take(endpoint)
+    const slot = await this.#context.acquireSlot(endpoint)
     if (slot === null) return
     // Commit the request before any byte is sent. If the process is killed afterwards, the next command treats the
     // outcome as unknown.
     const { id, n } = await unlessFailed(slot, () =>
       store.write((sql) => sendRows(sql, store.drop, request, Date.now())),
     )
-    this.#requests++
+    this.#requestCount++
     const job = { ...request, id, n, rows: rows.length }
     const result = await this.#untilOutcome(job, slot)
     if (result.outcome === 'unknown') this.#afterUnknown(job, result)
@@ -167,7 +167,9 @@ export class Sender {
       const result = await this.#attempts.make(job, slot, attempt)
       await this.#record(job, result, 'pending')
       if (result.outcome !== 'no_effect' || !this.#mayRepeat(result, now() - began)) return result
-      const next = (await this.#hold(job.endpoint, result, attempt)) ? await this.#context.take(job.endpoint) : null
+      const next = (await this.#hold(job.endpoint, result, attempt))
+        ? await this.#context.acquireSlot(job.endpoint)
+        : null
       if (next === null) return result
       slot = next
       await unlessFailed(slot, () => store.write((sql) => beginSending(sql, job.id, Date.now())))
@@ -184,13 +186,13 @@ export class Sender {
     const { id } = repetition
     const job = await store.read((sql) => ({
       ...readRowRequest(sql, id),
-      rows: rowsOfRequest(sql, store.drop, id).length,
+      rows: readRowsOfRequest(sql, store.drop, id).length,
     }))
     const { endpoint } = job
     const attempts = repetition.attempts + 1
     const mayRepeat = await isRepeatable(context.client, job, { signal: context.halt, refresh: true })
     if (mayRepeat === null) return void this.#repetitions.add({ ...repetition, attempts })
-    const slot = mayRepeat ? await context.take(endpoint) : null
+    const slot = mayRepeat ? await context.acquireSlot(endpoint) : null
     if (slot === null) return
     const result = await this.#attempts.make(job, slot, attempts)
     if (result.outcome === 'accepted') return await this.#record(job, result, 'unknown')
@@ -198,11 +200,11 @@ export class Sender {
     if (isFinal && (await this.#attempts.settleRefused(job, result))) return this.#onAttempt()
     this.#attempts.report(job, 'unknown', result)
     // An earlier attempt may have taken effect before the drop was sealed.
-    if (result.isSealed === true) return void context.notResolved.add(id)
+    if (result.isSealed === true) return void context.rejectedRepetitions.add(id)
     const isOpen =
       result.outcome === 'unknown' ||
       (result.outcome === 'no_effect' && result.cause !== 'other_label' && this.#mayRepeat(result, 0))
-    if (!isOpen) return void context.notResolved.add(id)
+    if (!isOpen) return void context.rejectedRepetitions.add(id)
     const isHeld = result.cause === 'rate_limited' || result.cause === 'not_ready'
     if (isHeld) await this.#hold(endpoint, result, attempts)
     // A 429, `not_ready` or "busy" response shows that the server is reachable ("busy": the first attempt is still in
@@ -214,7 +216,7 @@ export class Sender {
   async #record(job: Job, result: AttemptResult, was: 'pending' | 'unknown'): Promise<void> {
     await this.#attempts.record(job, result, was)
     this.#onAttempt()
-    this.#health.note(result)
+    this.#health.recordOutcome(result)
   }
 
   /** Returns whether a retry can help. If not, stops the run, because other requests would fail as well. */
@@ -230,12 +232,14 @@ export class Sender {
   async #hold(endpoint: MintEndpoint, attempt: NoEffectAttempt | UnknownAttempt, attempts: number): Promise<boolean> {
     const { emit, pacer } = this.#context
     const { cause } = attempt
-    const ms = Math.max(1, waitBefore(this.#retries, attempt, attempts))
+    const ms = Math.max(1, computeRetryDelayMs(this.#retries, attempt, attempts))
     // With `not_ready`, the backend's operator must act. Other commands aren't paused, so that they can report this
     // immediately.
     if (isTemporaryCause(cause) && cause !== 'not_ready') pacer.hold(endpoint, ms)
-    const message = isTemporaryCause(cause) ? await this.#context.whyHeld(cause, attempt.message) : attempt.message
-    this.#context.heldFor = message
+    const message = isTemporaryCause(cause)
+      ? await this.#context.readHoldReason(cause, attempt.message)
+      : attempt.message
+    this.#context.holdReason = message
     emit({ type: 'holding', reason: isTemporaryCause(cause) ? cause : 'unreachable', ms, message })
     return this.#context.pause(ms)
   }

@@ -1,6 +1,6 @@
-import { UNKNOWN } from '../../client/outcome.ts'
+import { UNKNOWN_OUTCOME } from '../../client/outcome.ts'
 import { GdnError } from '../../core/errors.ts'
-import { mayRetry, type Retries, stopError, waitBefore } from '../../operations/retries.ts'
+import { computeRetryDelayMs, mayRetry, type Retries, stopError } from '../../operations/retries.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import type { AttemptResult } from './attempts.ts'
 
@@ -9,11 +9,11 @@ import type { AttemptResult } from './attempts.ts'
  * more outcomes unknown. Unless requests can be repeated safely, gdn then waits until the server responds to a query,
  * and starts again with a single row.
  */
-const SUSPICIOUS_IN_A_ROW = 3
+const MIN_SUSPICIOUS_UNKNOWNS = 3
 /** Number of consecutive unknown outcomes after which the run stops, even if the server responds to queries. */
 const MAX_UNKNOWN_IN_A_ROW = 10
 /** Error codes that show that the server itself responded. */
-const RESPONSES: ReadonlySet<string> = new Set(['refused', 'unauthorized', 'forbidden', 'rate_limited'])
+const RESPONSE_ERROR_CODES: ReadonlySet<string> = new Set(['refused', 'unauthorized', 'forbidden', 'rate_limited'])
 const ABSENT_NFT_ID = '00000000-0000-0000-0000-000000000000'
 
 /** Determines from the outcomes of requests whether the server works normally, and waits until it does. */
@@ -28,7 +28,7 @@ export class ServerHealth {
   }
 
   get isFailing(): boolean {
-    return this.#unknownInARow >= SUSPICIOUS_IN_A_ROW
+    return this.#unknownInARow >= MIN_SUSPICIOUS_UNKNOWNS
   }
 
   /**
@@ -36,11 +36,11 @@ export class ServerHealth {
    * cost time.
    */
   get isSuspicious(): boolean {
-    return this.isFailing && !this.#context.isHonored
+    return this.isFailing && !this.#context.isRepetitionSafe
   }
 
   /** Records an outcome. Stops the run after too many consecutive unknown outcomes. */
-  note({ outcome, status }: Pick<AttemptResult, 'outcome' | 'status'>): void {
+  recordOutcome({ outcome, status }: Pick<AttemptResult, 'outcome' | 'status'>): void {
     if (outcome === 'unknown') this.#unknownInARow++
     else if (status !== null) this.#unknownInARow = 0
     if (this.#unknownInARow < MAX_UNKNOWN_IN_A_ROW) return
@@ -55,7 +55,7 @@ export class ServerHealth {
    * Queries the server's protection against repeated requests, which determines how requests are built and committed.
    * Stops the run if the server doesn't respond.
    */
-  async learn(): Promise<void> {
+  async learnCapabilities(): Promise<void> {
     const { client, halt } = this.#context
     const message = 'the server does not respond'
     const ask = async () => {
@@ -74,7 +74,7 @@ export class ServerHealth {
    * Waits until the server itself responds to a read-only query. Returns false if it doesn't respond in time, or if the
    * run is stopped.
    */
-  async respondsAgain(): Promise<boolean> {
+  async waitForResponse(): Promise<boolean> {
     const { client, halt } = this.#context
     const ask = async () => {
       try {
@@ -83,14 +83,17 @@ export class ServerHealth {
       } catch (error) {
         if (halt.aborted) return null
         if (!(error instanceof GdnError)) throw error
-        if (RESPONSES.has(error.code)) return null
+        if (RESPONSE_ERROR_CODES.has(error.code)) return null
         return new GdnError('unreachable', `the server no longer responds: ${error.message}`, {
           hint: 'Nothing more was sent. When the server responds again, run the same command to resume.',
         })
       }
     }
     const message = 'the outcome of several requests is unknown; waiting until the server responds normally'
-    return await this.#untilResponds(ask, this.#unknownInARow - SUSPICIOUS_IN_A_ROW + 1, { reason: 'unknown', message })
+    return await this.#untilResponds(ask, this.#unknownInARow - MIN_SUSPICIOUS_UNKNOWNS + 1, {
+      reason: 'unknown',
+      message,
+    })
   }
 
   /**
@@ -107,13 +110,13 @@ export class ServerHealth {
     const began = context.now()
     for (let attempts = failures; ; attempts++) {
       if (attempts > 0) {
-        const ms = waitBefore(this.#retries, UNKNOWN, attempts)
+        const ms = computeRetryDelayMs(this.#retries, UNKNOWN_OUTCOME, attempts)
         context.emit({ type: 'holding', ms, ...why })
         if (!(await context.pause(ms))) return false
       }
       const error = await ask()
       if (error === null || context.halt.aborted) return !context.halt.aborted
-      if (!mayRetry(this.#retries, UNKNOWN, attempts, context.now() - began)) {
+      if (!mayRetry(this.#retries, UNKNOWN_OUTCOME, attempts, context.now() - began)) {
         context.stop(error)
         return false
       }

@@ -2,14 +2,14 @@ import type { NftRecord } from '../../api/nft-record.ts'
 import { isFinal } from '../../api/nft-status.ts'
 import { isBackendChange } from '../../client/backend.ts'
 import { GdnError } from '../../core/errors.ts'
-import { identityOf, sentMetadata } from '../../operations/reconcile/content-and-owners.ts'
+import { sentMetadata, toIdentity } from '../../operations/reconcile/content-and-owners.ts'
 import { IDS_PER_CALL, readRecords } from '../../operations/reconcile/listing.ts'
 import { poll } from '../../operations/waiting.ts'
 import { excludeNft } from '../../state/known-nfts.ts'
 import { endRow, type FinalNftState, recordNft, recordPendingReason, removeNft } from '../../state/row-outcomes.ts'
-import { nextRequest, type RowRequest, rowsOfRequest, type SentRow } from '../../state/row-requests.ts'
+import { nextRequest, type RowRequest, readRowsOfRequest, type SentRow } from '../../state/row-requests.ts'
 import { matchIds, type SeenRecord } from '../rows/match.ts'
-import { NOT_SHOWN, UNDECIDED_PREFIX } from '../runs/results.ts'
+import { NFT_NOT_RETURNED_REASON, UNDECIDED_PREFIX } from '../runs/results.ts'
 import type { RunContext } from '../runs/run-context.ts'
 
 const POLL_INTERVALS = { firstMs: 500, maxMs: 10_000, factor: 1.5 }
@@ -33,13 +33,13 @@ export class StatusPoller {
   readonly #checked = new Set<number>()
 
   /** The reason why the server hasn't minted accepted rows yet, or null if it is unknown. */
-  waitsFor: string | null = null
+  waitReason: string | null = null
   /** The `pending_reason` of the first accepted row that has one. */
   #pendingReason: string | null = null
   /** The reason why the last poll got no response, or null if it got a response. */
-  #noResponse: string | null = null
-  #aside: Promise<void> | null = null
-  #asideAt: number
+  #noResponseReason: string | null = null
+  #backgroundPoll: Promise<void> | null = null
+  #backgroundPollAt: number
 
   /**
    * Creates a poller for the run.
@@ -49,34 +49,34 @@ export class StatusPoller {
   constructor(context: RunContext, markerKey: string | undefined) {
     this.#context = context
     this.#markerKey = markerKey
-    this.#asideAt = context.now()
+    this.#backgroundPollAt = context.now()
   }
 
   /** Polls until all rows are deployed or failed, or the deadline is reached. */
   async waitForAll(deadline: number): Promise<void> {
     const context = this.#context
     const { store, now, halt } = context
-    const tell = () => context.emit({ type: 'waiting', pending: store.counts.accepted, reason: this.waitsFor })
+    const tell = () => context.emit({ type: 'waiting', pending: store.counts.accepted, reason: this.waitReason })
     const pollAll = async () => {
       if (store.counts.accepted === 0 || halt.aborted) return true
       this.#pendingReason = null
       await this.#poll(() => now() < deadline)
       const isOver = store.counts.accepted === 0
-      const noResponse = this.#noResponse
+      const noResponse = this.#noResponseReason
       if (!isOver && noResponse !== null)
         context.emit({ type: 'holding', reason: 'unreachable', ms: POLL_INTERVALS.maxMs, message: noResponse })
-      const reason = isOver || noResponse !== null ? null : await context.whyWaiting(this.waitsFor)
-      if (noResponse === null) this.waitsFor = reason ?? this.#pendingReason
+      const reason = isOver || noResponse !== null ? null : await context.readWaitReason(this.waitReason)
+      if (noResponse === null) this.waitReason = reason ?? this.#pendingReason
       if (!isOver && noResponse === null) tell()
       return isOver || undefined
     }
-    if (store.counts.accepted > 0 && !halt.aborted && this.#noResponse === null) tell()
+    if (store.counts.accepted > 0 && !halt.aborted && this.#noResponseReason === null) tell()
     await poll({ now, signal: halt, sleep: (ms) => context.pause(ms) }, deadline - now(), pollAll, POLL_INTERVALS)
   }
 
   /** Polls all accepted rows once, and compares each record with its request. */
   async pollOnce(): Promise<void> {
-    await this.settled()
+    await this.waitForBackgroundPoll()
     await this.#poll(() => true)
   }
 
@@ -84,23 +84,23 @@ export class StatusPoller {
    * Polls the oldest rows from time to time while other rows are being sent. The caller needn't await the result.
    * Errors are ignored, because the rows are polled again later.
    */
-  pollAside(): Promise<void> {
+  pollInBackground(): Promise<void> {
     const { now, halt } = this.#context
-    if (this.#aside !== null) return this.#aside
-    if (halt.aborted || now() - this.#asideAt < SENDING_INTERVAL_MS) return Promise.resolve()
+    if (this.#backgroundPoll !== null) return this.#backgroundPoll
+    if (halt.aborted || now() - this.#backgroundPollAt < SENDING_INTERVAL_MS) return Promise.resolve()
     // Stop at the first rows that aren't final, because later rows rarely are.
-    this.#aside = this.#poll((ended) => ended, true).finally(() => {
-      this.#aside = null
-      this.#asideAt = now()
+    this.#backgroundPoll = this.#poll((ended) => ended, true).finally(() => {
+      this.#backgroundPoll = null
+      this.#backgroundPollAt = now()
     })
     // Ignore the error here. If the state can't be written, the next write reports it.
-    this.#aside.catch(() => {})
-    return this.#aside
+    this.#backgroundPoll.catch(() => {})
+    return this.#backgroundPoll
   }
 
   /** Resolves when no poll is in flight. */
-  async settled(): Promise<void> {
-    await this.#aside?.catch(() => {})
+  async waitForBackgroundPoll(): Promise<void> {
+    await this.#backgroundPoll?.catch(() => {})
   }
 
   /**
@@ -131,7 +131,7 @@ export class StatusPoller {
       const start = from
       const next = await store.read((sql) => {
         const request = nextRequest(sql, store.id, start, ['accepted'])
-        return request === null ? null : { request, rows: rowsOfRequest(sql, store.drop, request.id) }
+        return request === null ? null : { request, rows: readRowsOfRequest(sql, store.drop, request.id) }
       })
       if (next === null) break
       from = next.request.n + 1
@@ -152,11 +152,11 @@ export class StatusPoller {
     const all = group.requests.flatMap(({ rows }) => rows.flatMap(({ nftGdnId }) => nftGdnId ?? []))
     try {
       const records = await readRecords(context.source, all)
-      this.#noResponse = null
+      this.#noResponseReason = null
       return records
     } catch (error) {
       if (!(error instanceof GdnError)) throw error
-      if (error.code === 'unreachable') this.#noResponse = error.message
+      if (error.code === 'unreachable') this.#noResponseReason = error.message
       if (!aside && (error.code === 'unauthorized' || error.code === 'forbidden')) context.stop(error)
       if (isBackendChange(error)) context.stop(error)
       return 'later'
@@ -173,7 +173,7 @@ export class StatusPoller {
     for (const row of checked) {
       const record = nfts.get(row.nftGdnId ?? '')
       if (record === undefined || !row.isCurrent || row.state !== 'accepted') continue
-      const end = this.#endOf(record)
+      const end = this.#toFinalState(record)
       const reason = record.pending_reason ?? null
       if (end === null) this.#pendingReason ??= reason
       if (end !== null) ends.push({ id: row.id, end })
@@ -202,14 +202,14 @@ export class StatusPoller {
     }
     const metadata = sentMetadata(request.body)
     const withNfts = rows.filter(({ nftGdnId }) => nftGdnId !== null)
-    const sentIdentities = withNfts.map(({ position }) => identityOf(metadata[position], this.#markerKey))
+    const sentIdentities = withNfts.map(({ position }) => toIdentity(metadata[position], this.#markerKey))
     const records = withNfts.map(({ nftGdnId }, index): SeenRecord => {
       const record = nfts.get(nftGdnId ?? '')
       if (record === undefined) return null
       // An updated NFT has different metadata. Only gdn backends support updates, and they return IDs in the order of
       // the rows.
       const isUpdated = (record.revision ?? 0) > 0
-      const metadata = isUpdated ? sentIdentities[index] : identityOf(record.request_metadata, this.#markerKey)
+      const metadata = isUpdated ? sentIdentities[index] : toIdentity(record.request_metadata, this.#markerKey)
       return { id: record.nft_gdn_id, metadata }
     })
     const matched = matchIds(sentIdentities, records)
@@ -222,7 +222,7 @@ export class StatusPoller {
     const matchedIds = new Set(matched)
     await store.write((sql) => {
       const now = Date.now()
-      for (const { row } of moved) removeNft(sql, row.id, UNDECIDED_PREFIX + NOT_SHOWN)
+      for (const { row } of moved) removeNft(sql, row.id, UNDECIDED_PREFIX + NFT_NOT_RETURNED_REASON)
       for (const { row, id } of moved) recordNft(sql, row.id, id, { now, by: 'answer' })
       for (const { row } of moved) {
         if (row.nftGdnId !== null && !matchedIds.has(row.nftGdnId))
@@ -230,10 +230,10 @@ export class StatusPoller {
       }
     })
     store.countMove('accepted', 'unknown', moved.filter(({ id }) => id === null).length)
-    return await store.read((sql) => rowsOfRequest(sql, store.drop, request.id))
+    return await store.read((sql) => readRowsOfRequest(sql, store.drop, request.id))
   }
 
-  #endOf(record: NftRecord): FinalNftState | null {
+  #toFinalState(record: NftRecord): FinalNftState | null {
     if (!isFinal(record.status)) return null
     return {
       status: record.status === 'deployed' ? 'deployed' : 'failed',

@@ -3,8 +3,8 @@ import { chunksOf } from '../../core/chunks-of.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { sha256OfFile } from '../../core/sha256-of-file.ts'
 import { IN_FLIGHT } from '../../operations/defaults.ts'
-import { enterUpload, uploadsOf } from '../../state/drops.ts'
-import type { RowsIn } from '../../state/rows.ts'
+import { readUploads, storeUpload } from '../../state/drops.ts'
+import type { RowLocation } from '../../state/rows.ts'
 import type { RequestPlan } from '../request-plan.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import type { FileUrlOf } from './request.ts'
@@ -25,7 +25,7 @@ const RECORD_EVERY_MS = 200
 export async function uploadFiles(
   context: Pick<RunContext, 'store' | 'client' | 'halt' | 'options' | 'emit' | 'stop'>,
   plan: Pick<RequestPlan, 'withFiles'>,
-  rows: RowsIn,
+  rows: RowLocation,
 ): Promise<FileUrlOf | null> {
   const { halt, options } = context
   const urls = new Map<string, string>()
@@ -36,7 +36,7 @@ export async function uploadFiles(
       for (const { path } of row.localFiles) if (!lines.has(path)) lines.set(path, row.line)
     }
   }
-  const uploaded = await store.read((sql) => uploadsOf(sql, store.id))
+  const uploaded = await store.read((sql) => readUploads(sql, store.id))
   const uploads = new Map([...uploaded].map(([hash, url]): [string, Promise<string>] => [hash, Promise.resolve(url)]))
   const recorder = new UploadRecorder(store)
   const failures: { line: number; path: string; error: unknown }[] = []
@@ -94,7 +94,7 @@ class UploadRecorder {
     this.#recordedAt = performance.now()
     if (uploads.length === 0) return
     await this.#store.write((sql) => {
-      for (const { hash, url } of uploads) enterUpload(sql, this.#store.id, hash, url)
+      for (const { hash, url } of uploads) storeUpload(sql, this.#store.id, hash, url)
     })
   }
 }

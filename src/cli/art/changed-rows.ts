@@ -6,7 +6,7 @@ import { openCsv } from '../../manifest/csv.ts'
  * have different content or a different image in the new manifest. `onlyImage` is the number of changed rows that
  * differ only in the image. `missing` rows aren't in the new manifest.
  */
-export interface ChangedRows {
+export interface RowChangeCounts {
   changed: number
   onlyImage: number
   missing: number
@@ -19,11 +19,11 @@ export interface ChangedRows {
  * @param images the IDs of the rows whose image changed
  * @returns null if one of the manifests can't be read
  */
-export async function changedRows(
+export async function countChangedRows(
   former: string,
   current: string,
   images: ReadonlySet<number>,
-): Promise<ChangedRows | null> {
+): Promise<RowChangeCounts | null> {
   try {
     const [before, after] = await Promise.all([readRowsById(former), readRowsById(current)])
     const inBoth = [...before].filter(([id]) => after.has(id))

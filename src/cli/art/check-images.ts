@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import type { Fit } from '../../art/render/read-image.ts'
 import type { Art, ArtIssue } from '../../art/types.ts'
-import { artWarnings } from '../../art/warnings.ts'
+import { collectArtWarnings } from '../../art/warnings.ts'
 import { count as formatCount } from '../../core/count.ts'
 import { formatProblem, GdnError, type Place } from '../../core/errors.ts'
 import type { Deps } from '../deps.ts'
@@ -9,7 +9,7 @@ import { type Io, safe } from '../io/io.ts'
 import { withProgress } from '../io/progress.ts'
 
 /** Maximum number of printed warnings of each kind. */
-const MAX_LISTED = 5
+const MAX_LISTED_WARNINGS = 5
 
 export interface ImagesCheck {
   /** The number of images; null if they were not checked. */
@@ -65,11 +65,11 @@ export function imageWarnings(
 
 /** Returns warnings about parts of an `art.yaml` that are valid but probably unintended. */
 export const findArtWarnings = async ({ cwd }: Pick<Deps, 'cwd'>, art: Art, count: number): Promise<ArtIssue[]> =>
-  await artWarnings(art, count, dirname(resolve(cwd, art.file)))
+  await collectArtWarnings(art, count, dirname(resolve(cwd, art.file)))
 
 /** Prints the first warnings of a kind, without their hints. */
 export function printArtWarnings(io: Pick<Io, 'warn'>, warnings: readonly ArtIssue[]): void {
-  for (const warning of warnings.slice(0, MAX_LISTED)) io.warn(safe(formatProblem(warning)))
-  const unlisted = warnings.length - MAX_LISTED
+  for (const warning of warnings.slice(0, MAX_LISTED_WARNINGS)) io.warn(safe(formatProblem(warning)))
+  const unlisted = warnings.length - MAX_LISTED_WARNINGS
   if (unlisted > 0) io.warn(`… and ${formatCount(unlisted, 'more warning')}. Add \`-o json\` to list all of them.`)
 }

@@ -2,9 +2,9 @@ import { layersText } from '../../art/describe.ts'
 import type { EditionReport, LayerReport, RuleReport, ValueReport } from '../../art/edition-report.ts'
 import { count } from '../../core/count.ts'
 import { groupDigits } from '../../core/group-digits.ts'
-import { METHOD_TEXT, percent } from '../../marketplace/rarity.ts'
+import { formatPercent, METHOD_TEXT } from '../../marketplace/rarity.ts'
 import { badge, card } from '../sheet/card.ts'
-import { beginningOf, definitions, escapeHtml, ownDirection } from '../sheet/html.ts'
+import { definitions, escapeHtml, isolateDirection, truncateText } from '../sheet/html.ts'
 import { image, imagePlaceholder } from '../sheet/image-of.ts'
 import { PAGE_END, pageHead, stats } from '../sheet/page.ts'
 import { VERSION } from '../version.ts'
@@ -36,8 +36,8 @@ export interface EditionPage {
   rarest: readonly PageNft[]
 }
 
-const MAX_NAME = 300
-const MAX_VALUE = 200
+const MAX_NAME_LENGTH = 300
+const MAX_VALUE_LENGTH = 200
 
 /** Returns the HTML of a page about an edition. The page embeds its images, runs no script and loads no other file. */
 export function editionPage(page: EditionPage): string {
@@ -58,20 +58,20 @@ export function editionPage(page: EditionPage): string {
         ],
   ])
   const facts = definitions([
-    ['File', `<code>${escapeHtml(beginningOf(file, MAX_NAME))}</code>`],
-    ['Seed', `<code>${escapeHtml(beginningOf(seed, MAX_NAME))}</code>`],
+    ['File', `<code>${escapeHtml(truncateText(file, MAX_NAME_LENGTH))}</code>`],
+    ['Seed', `<code>${escapeHtml(truncateText(seed, MAX_NAME_LENGTH))}</code>`],
     ['Made by', escapeHtml(`gdn ${VERSION}`)],
   ])
   return `${pageHead({ title: `${name}: art`, images: 'data:', style: ART_STYLE, hasScript: false })}<header>
 <p class="kicker">Art from layers</p>
-<h1 dir="auto">${escapeHtml(beginningOf(name, MAX_NAME))}</h1>
+<h1 dir="auto">${escapeHtml(truncateText(name, MAX_NAME_LENGTH))}</h1>
 ${figures}${facts}
 </header>
 <main>
 ${groups.map(groupPart).join('')}${traitsPart(report, oneOfOnes.total)}${rulesPart(report)}${oneOfOnesPart(oneOfOnes)}${rarityPart(page)}${PAGE_END}`
 }
 
-const text = (value: string) => ownDirection(beginningOf(value, MAX_VALUE))
+const text = (value: string) => isolateDirection(truncateText(value, MAX_VALUE_LENGTH))
 
 function groupPart({ heading, nfts }: EditionPage['groups'][number], index: number): string {
   if (nfts.length === 0) return ''
@@ -131,7 +131,7 @@ function traitsPart({ generated, layers }: EditionReport, ones: number): string 
       trait === null ? '<i>Not shown</i>' : text(trait),
       `${groupDigits(wanted)}${isExact ? ` ${badge('exact', '')}` : ''}`,
       `${groupDigits(made)}${off}`,
-      percent(share),
+      formatPercent(share),
       shareCell(share),
     ]
   }
@@ -152,7 +152,7 @@ function rulesPart({ rules, reasons }: EditionReport): string {
     `${text(rule)}${isBinding ? ` ${badge('binding', 'busy')}` : ''}`,
     line === null ? '' : groupDigits(line),
     groupDigits(applies),
-    percent(forbidden),
+    formatPercent(forbidden),
   ])
   const columns = [{ name: 'Rule' }, numberColumn('Line'), numberColumn('Applies to'), numberColumn('Forbids')]
   const items = reasons.map((reason) => `<li>${text(reason.text)}</li>`)

@@ -1,14 +1,14 @@
-import { type EditionReport, reportOf } from '../../art/edition-report.ts'
-import { attributesOf, textsOf } from '../../art/generate/manifest-rows.ts'
+import { buildReport, type EditionReport } from '../../art/edition-report.ts'
+import { buildAttributes, formatTexts } from '../../art/generate/manifest-rows.ts'
 import type { Edition, EditionItem } from '../../art/types.ts'
 import { SeededRandom } from '../../core/random-words.ts'
-import { RAREST, type Ranking, Rarity, traitText } from '../../marketplace/rarity.ts'
+import { MAX_RAREST_TRAITS, type Ranking, Rarity, traitText } from '../../marketplace/rarity.ts'
 import { editionPage, type PageNft } from './edition-page.ts'
 
 /** Maximum number of NFTs in each of the groups `rarest` and `commonest`. */
 const MAX_EXTREMES = 4
 /** Number of NFTs in the table of the rarest NFTs. */
-const MAX_RANKED = 20
+const MAX_RANKED_NFTS = 20
 /** Maximum number of one-of-ones on a page. */
 const MAX_ONE_OF_ONES = 24
 
@@ -28,7 +28,7 @@ export class EditionView {
   constructor(edition: Edition) {
     this.edition = edition
     const rarity = new Rarity()
-    for (const item of edition.items) rarity.add(rarityOf(edition, item))
+    for (const item of edition.items) rarity.add(toRankedAttributes(edition, item))
     this.#ranking = rarity.rank()
   }
 
@@ -57,31 +57,31 @@ export class EditionView {
    *
    * @param image a data URL
    */
-  nft(item: EditionItem, image: string | null): PageNft {
+  toPageNft(item: EditionItem, image: string | null): PageNft {
     const { art } = this.edition
     const index = item.number - 1
     return {
       number: item.number,
-      title: textsOf(art, item)[0],
-      attributes: [...attributesOf(art, item)],
+      title: formatTexts(art, item)[0],
+      attributes: [...buildAttributes(art, item)],
       image,
       isOneOfOne: item.oneOfOne !== null,
       rarity: this.#ranking.hasScores
         ? {
             rank: this.#ranking.ranks[index] ?? 0,
             score: this.#ranking.scores[index] ?? 0,
-            rarest: this.#rarest(item),
+            rarest: this.#findRarestTraits(item),
           }
         : null,
     }
   }
 
   /** Returns the rarest traits. A one-of-one isn't made from layers, so its missing traits are omitted. */
-  #rarest({ number, oneOfOne }: EditionItem): string[] {
+  #findRarestTraits({ number, oneOfOne }: EditionItem): string[] {
     const index = number - 1
-    if (oneOfOne === null) return this.#ranking.rarest(index, RAREST).map(traitText)
-    const traits = this.#ranking.rarest(index, Number.POSITIVE_INFINITY).filter(({ value }) => value !== null)
-    return ['One-of-one', ...traits.map(traitText)].slice(0, RAREST)
+    if (oneOfOne === null) return this.#ranking.rarestTraits(index, MAX_RAREST_TRAITS).map(traitText)
+    const traits = this.#ranking.rarestTraits(index, Number.POSITIVE_INFINITY).filter(({ value }) => value !== null)
+    return ['One-of-one', ...traits.map(traitText)].slice(0, MAX_RAREST_TRAITS)
   }
 
   /**
@@ -91,7 +91,7 @@ export class EditionView {
    * @param imageOf returns a data URL; null if there is no image
    * @param among the NFTs that have an image
    */
-  async page(
+  async renderPage(
     picked: RepresentativeNfts,
     imageOf: (item: EditionItem) => Promise<string | null>,
     among: readonly EditionItem[] = this.edition.items,
@@ -99,10 +99,10 @@ export class EditionView {
     const { art, seed, items } = this.edition
     const pageNfts = async (list: readonly EditionItem[]) => {
       const nfts: PageNft[] = []
-      for (const item of list) nfts.push(this.nft(item, await imageOf(item)))
+      for (const item of list) nfts.push(this.toPageNft(item, await imageOf(item)))
       return nfts
     }
-    const report: EditionReport = reportOf(this.edition)
+    const report: EditionReport = buildReport(this.edition)
     const ones = among.filter(({ oneOfOne }) => oneOfOne !== null).slice(0, MAX_ONE_OF_ONES)
     return editionPage({
       ...{ file: art.file, seed, report, name: art.collection ?? art.file, size: items.length },
@@ -112,13 +112,19 @@ export class EditionView {
         { heading: 'The most common', nfts: await pageNfts(picked.commonest) },
       ],
       oneOfOnes: { total: art.oneOfOnes.length, nfts: await pageNfts(ones) },
-      rarest: this.#ranking.order.slice(0, MAX_RANKED).map((index) => this.nft(items[index] as EditionItem, null)),
+      rarest: this.#ranking.order
+        .slice(0, MAX_RANKED_NFTS)
+        .map((index) => this.toPageNft(items[index] as EditionItem, null)),
     })
   }
 }
 
 /** Returns the attributes of an NFT and the layer type of each attribute. */
-function rarityOf({ art }: Edition, item: EditionItem) {
+function toRankedAttributes({ art }: Edition, item: EditionItem) {
   const types = new Map(art.layers.map(({ name, type }) => [name, type]))
-  return [...attributesOf(art, item)].map(([tag, value]) => ({ tag, value, display_type: types.get(tag) ?? undefined }))
+  return [...buildAttributes(art, item)].map(([tag, value]) => ({
+    tag,
+    value,
+    display_type: types.get(tag) ?? undefined,
+  }))
 }

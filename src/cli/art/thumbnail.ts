@@ -1,9 +1,9 @@
 import type { Sharp } from '../../art/render/load-sharp.ts'
 import { ImageError, type Pixels } from '../image/pixels.ts'
-import { dataUrl } from '../sheet/embedded.ts'
+import { createDataUrl } from '../sheet/embedded.ts'
 
-const MAX_SIDE = 320
-const QUALITY = 82
+const MAX_SIDE_PX = 320
+const WEBP_QUALITY = 82
 
 /** Returns a thumbnail of raw pixels as a data URL. */
 export async function thumbnail(sharp: Sharp, { width, height, data }: Pixels): Promise<string> {
@@ -15,9 +15,9 @@ export async function thumbnail(sharp: Sharp, { width, height, data }: Pixels): 
  * scaled.
  */
 export async function fileThumbnail(sharp: Sharp, bytes: Uint8Array): Promise<string | null> {
-  // sharp reads only the formats that layers can have. `dataUrl` embeds images in other formats, such as GIF.
+  // sharp reads only the formats that layers can have. `createDataUrl` embeds images in other formats, such as GIF.
   return await toDataUrl(sharp(bytes)).catch(() =>
-    dataUrl(bytes).catch((error: unknown) => {
+    createDataUrl(bytes).catch((error: unknown) => {
       if (error instanceof ImageError) return null
       throw error
     }),
@@ -25,6 +25,8 @@ export async function fileThumbnail(sharp: Sharp, bytes: Uint8Array): Promise<st
 }
 
 async function toDataUrl(image: ReturnType<Sharp>): Promise<string> {
-  const small = image.resize(MAX_SIDE, MAX_SIDE, { fit: 'inside', withoutEnlargement: true }).webp({ quality: QUALITY })
+  const small = image
+    .resize(MAX_SIDE_PX, MAX_SIDE_PX, { fit: 'inside', withoutEnlargement: true })
+    .webp({ quality: WEBP_QUALITY })
   return `data:image/webp;base64,${(await small.toBuffer()).toString('base64')}`
 }

@@ -61,14 +61,14 @@ export async function checkFiles(deps: Deps, files: FileUrls, server: Server | n
   try {
     await checkUrls(files.uses.keys(), {
       prober,
-      lenient: isOwn ? lenientProber : null,
+      lenientProber: isOwn ? lenientProber : null,
       onFinding: (finding) => findings.push(finding),
       onChecked() {
         checked++
         progress.update(text())
       },
       signal: deps.signals.signal,
-      ...(isOwn ? { checkIpfs: (url, signal) => findUnstored(lenientProber, server, url, signal) } : {}),
+      ...(isOwn ? { checkIpfs: (url, signal) => warnOfUnstoredFile(lenientProber, server, url, signal) } : {}),
     })
   } finally {
     progress.stop()
@@ -80,7 +80,7 @@ export async function checkFiles(deps: Deps, files: FileUrls, server: Server | n
 }
 
 /** Returns the file problems as one error; null if there are none. */
-export function filesProblem({ errors, warnings }: FileCheck): GdnError | null {
+export function toFilesError({ errors, warnings }: FileCheck): GdnError | null {
   return errors.length === 0 ? null : issuesError('invalid_manifest', errors, errors.length, { warnings })
 }
 
@@ -103,7 +103,7 @@ export const printWarning = (io: Io, warning: ManifestIssue): void =>
  * Returns a warning if gdn's own backend doesn't store the file of an `ipfs://` URL. The backend's IPFS node may still
  * have the file.
  */
-async function findUnstored(
+async function warnOfUnstoredFile(
   lenient: Prober,
   { baseUrl, origin }: Server,
   url: string,
@@ -156,7 +156,7 @@ export async function checkPlannedFiles(
   if (files === null) return []
   const check = await checkFiles(deps, files, server)
   printWarnings(deps.io, check)
-  const problem = filesProblem(check)
+  const problem = toFilesError(check)
   if (problem !== null) throw problem
   return check.warnings
 }

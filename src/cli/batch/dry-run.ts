@@ -1,7 +1,7 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import { createnft } from '../../api/endpoints/createnft.ts'
 import { extraKeys } from '../../api/metadata.ts'
-import { shownValue } from '../../api/traits.ts'
+import { formatTraitValue } from '../../api/traits.ts'
 import { dryRunBatch } from '../../batch/dry-run.ts'
 import type { BatchOptions, DryRun, PlannedEvent, PlannedMint, PlannedMints } from '../../batch/types.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
@@ -14,10 +14,10 @@ import type { ManifestIssue } from '../../manifest/row.ts'
 import type { RowWarnings } from '../../manifest/row-warnings.ts'
 import type { RequestedMetadata } from '../../verify/compare-metadata.ts'
 import { findCollection } from '../connect/find-collection.ts'
-import { noteCost, reservedFor } from '../cost/at-most.ts'
-import { COST_FIELDS, estimateCard, estimateData, findPrice, openMeter, SIMULATED } from '../cost/estimate.ts'
+import { noteCost, toReservation } from '../cost/at-most.ts'
+import { COST_FIELDS, estimateCard, estimateData, findPrice, openMeter, SIMULATED_NOTE } from '../cost/estimate.ts'
 import { type CostFlags, type FeesWithSource, findFees } from '../cost/fees.ts'
-import { costLimit } from '../cost/limit.ts'
+import { readCostLimit } from '../cost/limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import type { Output } from '../render/output.ts'
@@ -31,7 +31,7 @@ import type { BatchMintFlags } from './options/flags.ts'
 import type { MappedColumns } from './options/manifest-options.ts'
 import { roughDuration } from './progress/progress-text.ts'
 import { duplicateWarnings, otherEditionText, refuseDuplicates } from './report/row-warnings.ts'
-import { checkRunPlan, maxUseOfMints, spendingOfRun } from './run-costs.ts'
+import { checkRunPlan, describeRunSpending, estimateMaxMintUse } from './run-costs.ts'
 import { hasSentRows } from './run-sender.ts'
 
 export const DRY_RUN_VIEW: View = {
@@ -59,7 +59,7 @@ export const DRY_RUN_VIEW: View = {
   columns: ['run', 'rows', 'to_send', 'requests'],
   id: 'run',
   card: planCard,
-  forms: { first_request: firstPairs },
+  forms: { first_request: toRequestPairs },
 }
 
 interface DryRunInput {
@@ -99,7 +99,7 @@ export async function printBatchDryRun(deps: Deps, running: DryRunInput): Promis
  * Returns a note on how to mint dynamic NFTs; null if the NFTs can be updated anyway, or are minted to a list of
  * receivers.
  */
-async function noteOfDynamic(
+async function suggestDynamicMint(
   deps: Deps,
   connection: Connection | null,
   { by, options }: Pick<DryRunInput, 'by' | 'options'>,
@@ -120,7 +120,7 @@ interface PlannedRun {
   finished: FinishedRun | null
   /** Measures the gas and data of the rows. */
   meter: Awaited<ReturnType<typeof openMeter>>
-  limit: Awaited<ReturnType<typeof costLimit>> | null
+  limit: Awaited<ReturnType<typeof readCostLimit>> | null
   warnings: ManifestIssue[]
 }
 
@@ -134,7 +134,7 @@ async function planRun(
   const limit =
     maxCost === undefined || connection === null
       ? null
-      : await costLimit(deps, connection, {
+      : await readCostLimit(deps, connection, {
           flags: { ...flags, maxCost },
           settings,
           blockchain: options.blockchain,
@@ -145,7 +145,7 @@ async function planRun(
     await refuseHidden(options, planned, mints, read !== null)
     await checkRunPlan(deps, options, planned, mints)
     if (connection !== null) await checkPlan?.(planned, connection)
-    await limit?.refuseBelowOne(hasSentRows(planned), async () => reservedFor(await maxUseOfMints(mints, 0)))
+    await limit?.refuseIfTooLow(hasSentRows(planned), async () => toReservation(await estimateMaxMintUse(mints, 0)))
     const otherEdition = read === null ? null : otherEditionText(planned)
     if (otherEdition !== null) deps.io.warn(otherEdition)
     const { duplicates } = planned
@@ -196,7 +196,7 @@ async function printPlan(
     const { blockchain } = options
     const commandLimit = limit?.wei ?? null
     const maxFee = flags.maxFeeGwei ?? null
-    const spending = await spendingOfRun(deps, plan, {
+    const spending = await describeRunSpending(deps, plan, {
       connection,
       blockchain,
       commandLimit,
@@ -208,7 +208,7 @@ async function printPlan(
     const isAll = spending?.count === plan.rows.pending + plan.rows.unknown
     if (spending !== null) await deps.quote(spending, isAll ? async () => meter.total() : null)
   }
-  const fees = plan.requests === 0 ? null : await feesIfKnown(deps, flags, options.blockchain, connection)
+  const fees = plan.requests === 0 ? null : await findFeesIfAvailable(deps, flags, options.blockchain, connection)
   const price = fees === null ? null : await findPrice(deps, flags, settings, fees.coin)
   const estimate = fees === null ? NO_ESTIMATE : await estimateData(meter.total(), fees, price)
   const { notes } = plan
@@ -220,10 +220,10 @@ async function printPlan(
     notes,
   })
   for (const note of notes) io.note(safe(note))
-  const dynamicNote = await noteOfDynamic(deps, connection, { by, options }, plan)
+  const dynamicNote = await suggestDynamicMint(deps, connection, { by, options }, plan)
   if (dynamicNote !== null) io.note(dynamicNote)
   if (plan.requests > 1) io.note(`${plan.order}.`)
-  if (fees?.isSimulated) io.note(SIMULATED)
+  if (fees?.isSimulated) io.note(SIMULATED_NOTE)
   if (connection !== null && plan.requests > 0) {
     const use = meter.total()
     const priced = { limit: limit?.wei ?? null, maxFee: flags.maxFeeGwei ?? null, run: plan.run.id }
@@ -251,7 +251,7 @@ function finishedPlan({ status, kept }: FinishedRun): DryRun {
  * Returns the network fees, or null if neither the server nor a node returns them. Throws if a node that a flag names
  * doesn't respond.
  */
-async function feesIfKnown(
+async function findFeesIfAvailable(
   deps: Deps,
   flags: CostFlags,
   blockchain: Blockchain,
@@ -314,7 +314,7 @@ function planCard(plan: DataRecord): RecordCard {
     ],
     ['token IDs', tokenIdsText(plan)],
     ...estimateCard(plan),
-    ['first request', firstPairs(plan.first_request)],
+    ['first request', toRequestPairs(plan.first_request)],
   ]
 }
 
@@ -325,15 +325,15 @@ function changesText(changes: unknown): string | null {
   return `${count(added ?? 0, 'row')} added, ${changed} edited${sentText}, ${removed} removed since the last run`
 }
 
-const UNITS = ['bytes', 'kB', 'MB', 'GB'] as const
+const SIZE_UNITS = ['bytes', 'kB', 'MB', 'GB'] as const
 
 function sizeText(bytes: number): string {
   let [value, unit] = [bytes, 0]
-  while (value >= 1000 && unit < UNITS.length - 1) {
+  while (value >= 1000 && unit < SIZE_UNITS.length - 1) {
     value /= 1000
     unit++
   }
-  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${SIZE_UNITS[unit]}`
 }
 
 const timeText = (seconds: number): string => (seconds < 1 ? 'less than 1 s' : `about ${roughDuration(seconds * 1000)}`)
@@ -351,23 +351,26 @@ interface Request {
 const fileText = (url: string): string =>
   /^ipfs:\/\/ba{40,}$/.test(url) ? 'local file, uploaded before the request' : url
 
-const MAX_SHOWN_TEXT = 160
+const MAX_SHOWN_CHARACTERS = 160
 const MAX_SHOWN_KEYS = 12
 
 /** Shortens a value of any length for a terminal. */
 function shortenValue(value: unknown): string {
-  return shorten(typeof value === 'string' ? value : JSON.stringify(value), MAX_SHOWN_TEXT, ' …')
+  return shorten(typeof value === 'string' ? value : JSON.stringify(value), MAX_SHOWN_CHARACTERS, ' …')
 }
 
 /** Returns the main fields of the first request for the user to review. `--json` prints the whole request. */
-function firstPairs(request: unknown): [string, unknown][] | null {
+function toRequestPairs(request: unknown): [string, unknown][] | null {
   if (request === null || request === undefined) return null
   const { endpoint, body } = request as Request
   const [first, ...otherNfts] = body.metadata
   if (first === undefined) return null
   const sender = body.sender_wallet_address
   const keys: [string, unknown][] = [
-    ...(first.attribute ?? []).map((attribute): [string, unknown] => [`attr ${attribute.tag}`, shownValue(attribute)]),
+    ...(first.attribute ?? []).map((attribute): [string, unknown] => [
+      `attr ${attribute.tag}`,
+      formatTraitValue(attribute),
+    ]),
     ...extraKeys(first).map((key): [string, unknown] => [`extra ${key}`, first[key]]),
   ]
   const more = [

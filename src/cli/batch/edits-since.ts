@@ -1,24 +1,24 @@
 import { existsSync } from 'node:fs'
-import { type ChangesSince, changesSince } from '../../batch/manifest-changes.ts'
+import { compareManifestWithRun, type ManifestComparison } from '../../batch/manifest-changes.ts'
 import type { Items, Run } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { readManifest } from '../../manifest/read.ts'
-import { type DrawnRows, keptDraw, withDrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
-import { storedListOf } from '../../state/drops.ts'
-import { isName } from '../../wallet/names.ts'
+import { type DrawnRows, readStoredDraw, withDrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
+import { readStoredList } from '../../state/drops.ts'
+import { isValidName } from '../../wallet/names.ts'
 import type { Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
-import { flagsOfRun, formatManifestFlags, formatPlanFlags } from './options/format-flags.ts'
+import { addRunSelection, formatManifestFlags, formatPlanFlags } from './options/format-flags.ts'
 import { manifestOptions } from './options/manifest-options.ts'
 import { formatListFlags } from './receivers/receiver-list.ts'
 import { changesText, exampleText } from './report/changes-text.ts'
 import { StoredNames } from './reveal/stored-names.ts'
-import { flagsOfServer, type RunFlags } from './runs/resolve-server.ts'
-import { flagsToSelect } from './runs/run-collection.ts'
+import { addRunServerFlag, type RunFlags } from './runs/resolve-server.ts'
+import { findSelectingFlags } from './runs/run-collection.ts'
 
-const MAX_SHOWN = 5
+const MAX_SHOWN_EDITS = 5
 
 /** The edits made to a manifest since its run read it. */
 interface ManifestEdits {
@@ -35,41 +35,41 @@ interface ManifestEdits {
   /** Whether the manifest has errors. If so, its rows are unknown. */
   isInvalid: boolean
   /** The keys of rows whose content differs from the sent content; undefined if unknown. */
-  edited: ChangesSince['edited'] | undefined
+  edited: ManifestComparison['edited'] | undefined
   /** The number of failed rows that were edited in the manifest or removed from it. */
   failed: number
   /** The rows of the manifest that aren't part of the run. */
-  rows: ChangesSince['rows']
+  rows: ManifestComparison['rows']
 }
 
 /**
  * Compares a run's manifest with the rows of the run. Returns null if the manifest is unchanged, deleted, or from
  * standard input.
  */
-export async function editsSince(deps: Deps, run: Run, flags: RunFlags): Promise<ManifestEdits | null> {
+export async function findManifestEdits(deps: Deps, run: Run, flags: RunFlags): Promise<ManifestEdits | null> {
   const { manifestPath, blockchain, contractAddress } = run
   if (manifestPath === null || !existsSync(manifestPath)) return null
   const ensNames = new StoredNames()
   const options = { ...manifestOptions(deps, {}), ...run.reading, blockchain, contractAddress, ensNames }
-  const list = storedListOf(run)
-  if (list !== null && !listExists(list.path)) return null
+  const list = readStoredList(run)
+  if (list !== null && !canReadList(list.path)) return null
   const file = shellWord(safe(manifestPath))
-  const common = { file, commands: await commandsFor(deps, run, flags), isList: list !== null }
+  const common = { file, commands: await formatManifestCommands(deps, run, flags), isList: list !== null }
   const name = safe(list?.path ?? manifestPath)
-  const drawn = keptDraw(run.reading)
+  const drawn = readStoredDraw(run.reading)
   const items =
     list === null
-      ? itemsAsDrawn(readManifest({ path: manifestPath }, options), drawn)
+      ? applyDraw(readManifest({ path: manifestPath }, options), drawn)
       : (await import('./receivers/read-list.ts')).readList(
           deps,
-          { row: manifestPath, to: list.path, list, checking: null },
+          { row: manifestPath, to: list.path, list, contractCheck: null },
           options,
         )
   try {
-    const edits = await changesSince(run, { items, ensNames }, async () => {
-      const { commitmentOf, committedRows } = await import('../../reveal/unrevealed.ts')
-      const commitment = commitmentOf(run)
-      return commitment && (await committedRows(run.stateDir, commitment, drawn))
+    const edits = await compareManifestWithRun(run, { items, ensNames }, async () => {
+      const { readStoredCommitment, createCommittedRowCheck } = await import('../../reveal/unrevealed.ts')
+      const commitment = readStoredCommitment(run)
+      return commitment && (await createCommittedRowCheck(run.stateDir, commitment, drawn))
     })
     if (edits === null) return null
     const { changes, ...since } = edits
@@ -85,10 +85,10 @@ export async function editsSince(deps: Deps, run: Run, flags: RunFlags): Promise
       const warnings = [`${safe(manifestPath)} differs from the row that the run minted.`]
       return { ...common, warnings, isInvalid: false, ...since }
     }
-    const more = added + changed + removed - MAX_SHOWN
+    const more = added + changed + removed - MAX_SHOWN_EDITS
     const warnings = [
       `${name} differs from the rows of the run: ${changesText(changes)}.`,
-      ...examples.slice(0, MAX_SHOWN).map((example) => `  ${exampleText(example)}`),
+      ...examples.slice(0, MAX_SHOWN_EDITS).map((example) => `  ${exampleText(example)}`),
       ...(more > 0 ? [`  and ${more} more`] : []),
     ]
     return { ...common, warnings, isInvalid: false, ...since }
@@ -101,20 +101,20 @@ export async function editsSince(deps: Deps, run: Run, flags: RunFlags): Promise
   }
 }
 
-const itemsAsDrawn = (items: Items, drawn: DrawnRows | null): Items =>
+const applyDraw = (items: Items, drawn: DrawnRows | null): Items =>
   drawn === null ? items : withDrawnRows(items, drawn)
 
 /** Returns whether a list can be read again. A missing group is only noticed when the list is read. */
-const listExists = (path: string | null): boolean => path !== null && (isName(path) || existsSync(path))
+const canReadList = (path: string | null): boolean => path !== null && (isValidName(path) || existsSync(path))
 
-async function commandsFor(deps: Deps, run: Run, flags: RunFlags): Promise<ManifestEdits['commands']> {
+async function formatManifestCommands(deps: Deps, run: Run, flags: RunFlags): Promise<ManifestEdits['commands']> {
   const file = shellWord(safe(run.manifestPath ?? '<manifest>'))
-  const { path, merge, skipsContracts: skipContracts } = storedListOf(run) ?? {}
+  const { path, merge, skipsContracts: skipContracts } = readStoredList(run) ?? {}
   const { receiver, sender } = run.reading as Partial<Record<string, string | null>>
-  const select = await flagsToSelect(deps, run, flags)
+  const select = await findSelectingFlags(deps, run, flags)
   const again = formatPlanFlags({ ...select, receiver: receiver ?? undefined, sender: sender ?? undefined })
   // `gdn batch validate` needs flags for the collection, because it doesn't look for the manifest's runs.
-  const inCollection = formatManifestFlags(flagsOfRun(run, await flagsOfServer(deps, run, flags)))
+  const inCollection = formatManifestFlags(addRunSelection(run, await addRunServerFlag(deps, run, flags)))
   return {
     mint: `gdn batch mint ${file}${formatListFlags({ to: path ?? undefined, merge, skipContracts })}${again}`,
     plan: `gdn plan ${file}${again}`,

@@ -1,21 +1,21 @@
 import { runResults } from '../../batch/runs/run-rows.ts'
 import { openRun, runStatus } from '../../batch/runs/runs.ts'
-import { type NamedRows, nameRows } from '../../batch/runs/summary.ts'
+import { collectListedRows, type ListedRows } from '../../batch/runs/summary.ts'
 import type { BatchOptions, RunStatus } from '../../batch/types.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
-import { dropStateOf, isShuffled, withAbandoned } from '../../reveal/drop-state.ts'
-import { isOfList, isUnrevealed } from '../../state/drops.ts'
+import { isShuffled, readDropState, withAbandoned } from '../../reveal/drop-state.ts'
+import { isListDrop, isUnrevealed } from '../../state/drops.ts'
 import { UNKNOWN_RUN_COSTS } from '../cost/paid.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { differingRowsText, removedReceiversText, removedText } from '../render/differing-rows-text.ts'
 import type { Output } from '../render/output.ts'
 import type { BatchMintFlags } from './options/flags.ts'
-import { planCommand } from './options/format-flags.ts'
-import { detailsOfRun, failedStep } from './report/run-error.ts'
+import { formatPlanCommand } from './options/format-flags.ts'
+import { failedStep, toRunErrorDetails } from './report/run-error.ts'
 import { summaryData } from './report/summary.ts'
-import { notesOfDrop, stepsToReveal } from './reveal/next-reveal.ts'
+import { describeDrop, describeRevealSteps } from './reveal/next-reveal.ts'
 import { runCommands } from './runs/run-commands.ts'
 import { writeJobSummary } from './send-run.ts'
 import { refuseDiffering, verifyFinished } from './verify/verify-run.ts'
@@ -30,7 +30,7 @@ export interface FinishedRun {
   /** Whether rows refer to local files. */
   hasLocalFiles: boolean
   /** The rows that need attention. */
-  rows: NamedRows
+  rows: ListedRows
 }
 
 /**
@@ -48,7 +48,7 @@ export async function finishedRun(error: unknown, { stateDir }: Pick<BatchOption
   }
   const run = await openRun(stateDir, run_id)
   const status = await runStatus(run)
-  const rows = await nameRows(runResults(run), status.counts, 0)
+  const rows = await collectListedRows(runResults(run), status.counts, 0)
   return { status, kept: kept_accepted, removed, hasLocalFiles: has_local_files, rows }
 }
 
@@ -86,14 +86,14 @@ export async function printFinished(
   const drop = isShuffled(status)
     ? await (await import('./reveal/learn-drop.ts')).learnDropOf(deps, settings, status.id)
     : null
-  const state = drop === null ? null : dropStateOf(drop)
+  const state = drop === null ? null : readDropState(drop)
   const data = {
     ...summaryData(
       { run: status, counts: withAbandoned(status.counts, state), burned: status.burned, ...ZERO_REQUESTS, changes },
       options,
       verified?.counts ?? null,
       [],
-      [...withoutEffect, ...notesOf(finished, by, flags)],
+      [...withoutEffect, ...describeFinishedRun(finished, by, flags)],
     ),
     ...UNKNOWN_RUN_COSTS,
   }
@@ -105,11 +105,11 @@ export async function printFinished(
   for (const note of withoutEffect) io.note(note)
   if (drop !== null && state?.phase !== 'open') {
     if (counts.failed === 0) noteFinished(deps, finished, { ...flags, by })
-    for (const note of await notesOfDrop(deps, { ...drop, counts }, flags, false)) io.note(note)
+    for (const note of await describeDrop(deps, { ...drop, counts }, flags, false)) io.note(note)
     return
   }
   noteFinished(deps, finished, { ...flags, by })
-  if (by === 'mint') for (const step of stepsToReveal(status, flags, deps.cwd)) io.note(step)
+  if (by === 'mint') for (const step of describeRevealSteps(status, flags, deps.cwd)) io.note(step)
 }
 
 const ZERO_REQUESTS = { requests: 0, attempts: 0, reconciled: null }
@@ -125,15 +125,15 @@ const NOTHING_TO_DO: Readonly<Record<SendingCommand, string>> = {
  * Returns the notes on a finished run. If rows failed, omits the last notes, because the command ends with an error
  * instead.
  */
-function notesOf(
+function describeFinishedRun(
   { status, kept, removed, hasLocalFiles }: FinishedRun,
   by: SendingCommand,
   flags: BatchMintFlags,
 ): string[] {
   const { name, counts, burned, manifestPath } = status
   const { failed, total } = counts
-  const isList = isOfList(status)
-  const plan = planCommand(manifestPath, flags)
+  const isList = isListDrop(status)
+  const plan = formatPlanCommand(manifestPath, flags)
   const gone = isList ? removedReceiversText : removedText
   const notes = [kept > 0 ? differingRowsText(kept, plan) : [], removed > 0 ? gone(removed, plan) : []].flat()
   if (failed > 0) return notes
@@ -161,12 +161,12 @@ export function noteFinished(
 ): void {
   const { status, rows } = finished
   const { name, counts, manifestPath } = status
-  for (const note of notesOf(finished, by, flags)) io.note(safe(note))
+  for (const note of describeFinishedRun(finished, by, flags)) io.note(safe(note))
   const { failed, total } = counts
   if (failed === 0) return
   const commands = runCommands(name, flags.stateDir)
   throw new GdnError('batch_failed_rows', `the run is finished; ${failed} of ${total} rows failed`, {
     hint: `Run \`${commands('results', '--status failed')}\` to list them.\n${failedStep(commands, rows.failedRows)}`,
-    details: detailsOfRun({ ...rows, run: status, counts }, manifestPath),
+    details: toRunErrorDetails({ ...rows, run: status, counts }, manifestPath),
   })
 }

@@ -2,20 +2,20 @@ import { GdnError, type Place } from '../../core/errors.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import { STORAGE_HINT } from '../connect/with-storage.ts'
 
-const MAX_SHOWN = 1000
+const MAX_LISTED_FILES = 1000
 
 /** The local files of a manifest and the rows that refer to them, collected while the manifest is read. */
 export class LocalFiles {
-  first: { path: string; place: Place }[] = []
+  firstFiles: { path: string; place: Place }[] = []
   count = 0
 
   /** Starts a pass over the manifest. Returns a function that adds a file. */
-  begin(): (path: string, place: Place) => void {
-    this.first = []
+  startPass(): (path: string, place: Place) => void {
+    this.firstFiles = []
     this.count = 0
     return (path, place) => {
       this.count++
-      if (this.first.length < MAX_SHOWN) this.first.push({ path, place })
+      if (this.firstFiles.length < MAX_LISTED_FILES) this.firstFiles.push({ path, place })
     }
   }
 }
@@ -23,7 +23,7 @@ export class LocalFiles {
 /** Creates the error for local files that can't be stored. Its issues list the first rows that refer to such files. */
 export function noStorageError(origin: string, files: LocalFiles | null): GdnError {
   const why = `${origin} accepts no uploads, and the profile has no storage`
-  const issues = (files?.first ?? []).map(
+  const issues = (files?.firstFiles ?? []).map(
     ({ path, place }): ManifestIssue => ({ place, message: `${path} is a local file: ${why}` }),
   )
   const [first] = issues

@@ -5,7 +5,7 @@ import type { BatchOptions } from '../../batch/types.ts'
 import type { Server } from '../../config/server.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
-import { SENT_NOTHING, withNothingSent } from '../../core/nothing-sent.ts'
+import { NOTHING_SENT_HINT, withNothingSent } from '../../core/nothing-sent.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import type { ManifestItem, ManifestOptions } from '../../manifest/read.ts'
 import { readManifest } from '../../manifest/read.ts'
@@ -13,7 +13,7 @@ import { RowWarnings } from '../../manifest/row-warnings.ts'
 import { NO_MANIFEST_HINT } from '../../manifest/source.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
 import { isUnrevealed, type StoredList } from '../../state/drops.ts'
-import { isName } from '../../wallet/names.ts'
+import { isValidName } from '../../wallet/names.ts'
 import { type ResolvedCollection, resolveCollection } from '../connect/resolve-collection.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
@@ -25,19 +25,19 @@ import { formatManifestFlags, formatServerFlags, formatUnrevealedFlags } from '.
 import {
   MappedColumns,
   manifestOptions,
-  manifestPath,
   manifestSource,
+  resolveManifestPath,
   warnOfUnreadProjectFile,
   withEnsNames,
 } from './options/manifest-options.ts'
-import { labelOf } from './options/run-options.ts'
+import { findRunLabel } from './options/run-options.ts'
 import { checkListFlags, formatListFlags, hasList, listRunName } from './receivers/receiver-list.ts'
 import { printEditedRows } from './report/print-edited-rows.ts'
-import { lineRanges } from './report/run-error.ts'
+import { formatLineRanges } from './report/run-error.ts'
 import { summaryView } from './report/summary.ts'
 import { formerFoldersText } from './reveal/former-folders.ts'
 import { checkShuffleFlags } from './reveal/shuffled.ts'
-import { collectionsOfRuns, refuseRunOfOther, warnOfLists } from './runs/run-collection.ts'
+import { findRunCollections, refuseRunOfOtherBackend, warnOfLists } from './runs/run-collection.ts'
 
 /** Mints a manifest as a run, or resumes the manifest's run. Used by `batch mint` and `nft mint -f`. */
 export async function mintManifest(deps: Deps, manifest: string, givenFlags: BatchMintFlags): Promise<void> {
@@ -71,7 +71,7 @@ export async function mintManifest(deps: Deps, manifest: string, givenFlags: Bat
       output,
       flags,
       run: runBatch,
-      resumedBy: resumeCommand(manifest, flags),
+      resumedBy: formatResumeCommand(manifest, flags),
     })
   } catch (error) {
     if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(deps.io, error)
@@ -90,7 +90,7 @@ export async function mintManifest(deps: Deps, manifest: string, givenFlags: Bat
 }
 
 /** Returns the command that resumes the mint of a manifest; undefined if resuming requires the run's name. */
-function resumeCommand(manifest: string, flags: BatchMintFlags): string | undefined {
+function formatResumeCommand(manifest: string, flags: BatchMintFlags): string | undefined {
   const { run, again, newRows, allowExchanged, inOrder } = flags
   if (manifest === '-' || flags.toStdin || again) return undefined
   return [
@@ -134,28 +134,28 @@ export async function openManifest(
       throw await withMissingManifestHint(deps, flags, manifest, error)
     })
   if (flags.to !== undefined) await checkReceivers(deps, flags.to)
-  const list = hasList(flags) ? await storedList(deps, flags) : null
+  const list = hasList(flags) ? await toStoredList(deps, flags) : null
   const runName = list === null ? flags.run : listRunName(manifest, flags)
   const settings = await deps.settings(flags)
   const server = await settings.server()
   const backend = await deps.identify(server, how).catch((error: unknown) => {
-    throw withNothingSent(error, SENT_NOTHING)
+    throw withNothingSent(error, NOTHING_SENT_HINT)
   })
   await warnOfUnreadProjectFile(deps, manifest, settings)
   const mapped = new MappedColumns(deps.io, settings)
   const manifestFlags = manifestOptions(deps, flags, settings)
-  const path = await manifestPath(deps, manifest)
+  const path = await resolveManifestPath(deps, manifest)
   const origin = runOrigin(server, backend)
-  const named = { stateDir: settings.stateDir, origin, manifestPath: path, runName }
-  if (list === null) await warnOfLists(deps, manifest, named, formatServerFlags(flags))
-  const collection = await targetOf(
+  const runSelector = { stateDir: settings.stateDir, origin, manifestPath: path, runName }
+  if (list === null) await warnOfLists(deps, manifest, runSelector, formatServerFlags(flags))
+  const collection = await resolveTarget(
     deps,
     manifest,
     { ...manifestFlags, onMapped: mapped.add },
-    { settings, server, named },
+    { settings, server, runSelector },
   )
   const fromFlags = withEnsNames(deps, settings, flags, manifestFlags)
-  if (server.isLoopback) await refuseRunOfOther(deps, { settings, server, named, backend }, collection)
+  if (server.isLoopback) await refuseRunOfOtherBackend(deps, { settings, server, runSelector, backend }, collection)
   const files = flags.checkFiles === true ? new FileUrls() : null
   const localFiles = new LocalFiles()
   const readList = list === null ? undefined : (await import('./receivers/read-list.ts')).readList
@@ -166,13 +166,13 @@ export async function openManifest(
       ...asTarget(collection),
       checkRow,
       onFileUrl: files?.begin(),
-      onLocalFile: localFiles.begin(),
+      onLocalFile: localFiles.startPass(),
       onMapped: mapped.add,
       ...warnings.begin(),
     }
     if (list === null || readList === undefined) return readManifest(manifestSource(deps, manifest), shaping)
     const to = flags.to ?? null
-    return readList(deps, { row: manifest, to, list, checking: { flags, server } }, shaping)
+    return readList(deps, { row: manifest, to, list, contractCheck: { flags, server } }, shaping)
   }
   const options: BatchOptions = {
     ...flags,
@@ -183,10 +183,10 @@ export async function openManifest(
     contractAddress: collection.contract,
     manifestPath: path,
     runName,
-    label: await labelOf(path, runName),
+    label: await findRunLabel(path, runName),
     serverFlags: formatServerFlags(flags),
     ensNames: fromFlags.ensNames,
-    reading: list === null ? rowOptionsOf(fromFlags) : { ...rowOptionsOf(fromFlags), list },
+    reading: list === null ? omitResolvers(fromFlags) : { ...omitResolvers(fromFlags), list },
     // The receiver identifies a row of a list, so an edited row can't be mistaken for a new one.
     newRows: list === null ? flags.newRows : true,
   }
@@ -194,16 +194,16 @@ export async function openManifest(
 }
 
 /** Returns a list of receivers as its run stores it. */
-async function storedList(
+async function toStoredList(
   deps: Deps,
   { to, merge = false, skipContracts: skipsContracts = false }: BatchMintFlags,
 ): Promise<StoredList> {
-  const path = to === undefined || isName(to) ? (to ?? null) : await manifestPath(deps, to)
+  const path = to === undefined || isValidName(to) ? (to ?? null) : await resolveManifestPath(deps, to)
   return { path, merge, skipsContracts }
 }
 
 /** Returns the paths of the local files in a manifest's rows, including invalid rows. */
-export async function localFilesIn(
+export async function findLocalFiles(
   path: string,
   options: Pick<ManifestOptions, 'columnMap' | 'defaultMap' | 'fileFolders'>,
 ): Promise<ReadonlySet<string>> {
@@ -213,7 +213,7 @@ export async function localFilesIn(
   return files
 }
 
-interface RowDetails {
+interface ErrorDetails {
   /** The first affected rows. `count` is the number of all affected rows. */
   rows?: { line: number }[]
   count?: number
@@ -229,11 +229,11 @@ export function withErrorDetails(error: unknown, isDryRun = false): unknown {
     const more = 'Add --no-lookup to plan without the server.'
     return error.with({ hint: hint === '' ? more : `${hint}\n${more}` })
   }
-  const { rows, count: all } = (details ?? {}) as RowDetails
+  const { rows, count: all } = (details ?? {}) as ErrorDetails
   const hasLines = code === 'seems_minted' || code === 'already_accepted' || code === 'edited_rows'
   if (hasLines && rows !== undefined && rows.length > 0) {
     const more = Number(all) > rows.length ? ', …' : ''
-    return error.with({ message: `${message}\n${lineRanges(rows)}${more}` })
+    return error.with({ message: `${message}\n${formatLineRanges(rows)}${more}` })
   }
   return error
 }
@@ -276,7 +276,7 @@ async function checkManifestFile(manifest: string): Promise<void> {
 
 /** Checks that the list of receivers is readable, or that the group exists. */
 async function checkReceivers({ addresses }: Pick<Deps, 'addresses'>, to: string): Promise<void> {
-  if (isName(to)) {
+  if (isValidName(to)) {
     ;(await addresses()).group(to, { flag: '--to' })
     return
   }
@@ -294,28 +294,28 @@ const NO_LIST_HINT =
   'Check the path. A list is a CSV file with the column receiver, or a text file with one address per line.'
 
 /** Returns the options that affect a manifest's rows, for the state database. */
-const rowOptionsOf = ({ addressOf, openNames, namesDigest, ensNames, fileFolders, ...shaping }: ManifestOptions) =>
+const omitResolvers = ({ addressOf, openNames, namesDigest, ensNames, fileFolders, ...shaping }: ManifestOptions) =>
   shaping
 
-interface Target {
+interface TargetSearch {
   settings: Settings
   server: Server
   /** The fields that identify the manifest's runs. */
-  named: Omit<Parameters<typeof collectionsOfRuns>[0], 'blockchain'>
+  runSelector: Omit<Parameters<typeof findRunCollections>[0], 'blockchain'>
 }
 
 /**
  * Returns the collection that the flags, the manifest's columns or the configuration select. Otherwise returns the
  * collection of the manifest's runs, or a known one. Prompts if the runs are in several collections.
  */
-async function targetOf(
+async function resolveTarget(
   deps: Deps,
   manifest: string,
   manifestFlags: ManifestOptions,
-  { settings, server, named }: Target,
+  { settings, server, runSelector }: TargetSearch,
 ): Promise<ResolvedCollection> {
   const isNamed = manifestFlags.contractAddress && manifestFlags.blockchain !== null
-  const inManifest = isNamed || manifest === '-' ? null : await peekTarget(deps, manifest, manifestFlags)
+  const inManifest = isNamed || manifest === '-' ? null : await readFirstRowTarget(deps, manifest, manifestFlags)
   const column = (value: string | null | undefined, name: string) => (value ? { value, from: name } : null)
   const contract = manifestFlags.contractAddress ? null : column(inManifest?.contractAddress, 'contract_address')
   const blockchain = manifestFlags.blockchain === null ? (inManifest?.blockchain ?? null) : null
@@ -325,7 +325,7 @@ async function targetOf(
     blockchain: blockchain === null ? settings.blockchain : { value: blockchain, from: 'blockchain' },
   }
   const ofRuns =
-    target.contract === null ? await collectionsOfRuns({ ...named, blockchain: target.blockchain?.value }) : []
+    target.contract === null ? await findRunCollections({ ...runSelector, blockchain: target.blockchain?.value }) : []
   const [only, ...otherCollections] = ofRuns
   if (only !== undefined && otherCollections.length === 0) return only
   return await resolveCollection(deps, target, server, deps.io, '--contract', ofRuns)
@@ -334,7 +334,7 @@ async function targetOf(
 /**
  * Reads the target of the first row. Doesn't report the row's errors, because they are reported when all rows are read.
  */
-async function peekTarget(deps: Deps, manifest: string, manifestFlags: ManifestOptions) {
+async function readFirstRowTarget(deps: Deps, manifest: string, manifestFlags: ManifestOptions) {
   const reading = readManifest(manifestSource(deps, manifest), manifestFlags)
   for await (const _first of reading) break
   return reading.target

@@ -3,20 +3,20 @@ import { openRun, type Run, runStatus } from '../../batch/runs/runs.ts'
 import type { BatchOptions, RunStatus } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
-import { SENT_NOTHING, withNothingSent } from '../../core/nothing-sent.ts'
-import { dropStateOf, isShuffled } from '../../reveal/drop-state.ts'
+import { NOTHING_SENT_HINT, withNothingSent } from '../../core/nothing-sent.ts'
+import { isShuffled, readDropState } from '../../reveal/drop-state.ts'
 import { isUnrevealed } from '../../state/drops.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { createOutput } from '../render/output.ts'
 import { DRY_RUN_VIEW, printBatchDryRun } from './dry-run.ts'
-import { editsSince } from './edits-since.ts'
+import { findManifestEdits } from './edits-since.ts'
 import { finishedRun, printFinished, type SendingCommand } from './finished.ts'
 import type { BatchMintFlags } from './options/flags.ts'
-import { flagsOfRun } from './options/format-flags.ts'
+import { addRunSelection } from './options/format-flags.ts'
 import { runOptions } from './options/run-options.ts'
 import { summaryView } from './report/summary.ts'
 import { sealedError } from './reveal/shuffled.ts'
-import { findRun, flagsOfServer, settingsOfRun } from './runs/resolve-server.ts'
+import { addRunServerFlag, findRun, resolveRunSettings } from './runs/resolve-server.ts'
 import { sendAndPrint } from './send-run.ts'
 
 /** Resumes a run with its recorded rows, for resume, retry and reconcile. */
@@ -27,7 +27,7 @@ export async function resumeRun(
   more: Partial<BatchOptions> = {},
 ): Promise<void> {
   const { by, output, status, sending } = await openResume(deps, name, givenFlags, more).catch((error: unknown) => {
-    throw withNothingSent(error, SENT_NOTHING)
+    throw withNothingSent(error, NOTHING_SENT_HINT)
   })
   const { settings, options, flags } = sending
   try {
@@ -44,9 +44,9 @@ async function openResume(deps: Deps, name: string, givenFlags: BatchMintFlags, 
   const run = await findRunOnAnyServer(deps, name, givenFlags)
   const view = givenFlags.dryRun ? DRY_RUN_VIEW : summaryView(givenFlags.stateDir)
   const output = createOutput(deps.io, givenFlags, view, { manifest: run.manifestPath })
-  const settings = await settingsOfRun(deps, run, givenFlags)
+  const settings = await resolveRunSettings(deps, run, givenFlags)
   // The hints must contain these flags, which select the collection and the server of the run.
-  const flags = flagsOfRun(run, await flagsOfServer(deps, run, givenFlags))
+  const flags = addRunSelection(run, await addRunServerFlag(deps, run, givenFlags))
   const status = await runStatus(run)
   const sends = more.reconcileOnly !== true && rowsToSend(status, more) > 0
   const { pending, failed } = status.counts
@@ -78,12 +78,12 @@ async function openResume(deps: Deps, name: string, givenFlags: BatchMintFlags, 
 async function refuseSealed(deps: Deps, connection: Connection, run: Run, flags: BatchMintFlags): Promise<void> {
   if (!isShuffled(run)) return
   const { learnDrop } = await import('./reveal/learn-drop.ts')
-  const phase = dropStateOf(await learnDrop(deps, connection, run))?.phase
+  const phase = readDropState(await learnDrop(deps, connection, run))?.phase
   if (phase !== 'open') throw sealedError(run.manifestPath, { isRevealed: phase === 'drawn' }, flags)
 }
 
 /**
- * Finds a run on any server, because `settingsOfRun` later rejects a flag that selects a different server. If several
+ * Finds a run on any server, because `resolveRunSettings` later rejects a flag that selects a different server. If several
  * runs match, the server flag selects one of them.
  */
 async function findRunOnAnyServer(deps: Deps, name: string, flags: BatchMintFlags): Promise<Run> {
@@ -131,7 +131,7 @@ async function warnOfEdits(
   { retryFailed }: Partial<BatchOptions>,
   flags: BatchMintFlags,
 ): Promise<ManifestEdits> {
-  const edits = await editsSince(deps, run, flags)
+  const edits = await findManifestEdits(deps, run, flags)
   if (edits === null) return { isEdited: false }
   const { commands, isList, warnings, isInvalid, edited: editedRows, failed } = edits
   for (const warning of warnings) deps.io.warn(warning)
@@ -154,7 +154,11 @@ async function warnOfEdits(
  * Creates the error for edited failed rows. A failed row has no NFT, so its edited version can still be minted. Sending
  * the planned row would ignore the user's correction.
  */
-function editedFailedError({ file, commands, failed }: NonNullable<Awaited<ReturnType<typeof editsSince>>>): GdnError {
+function editedFailedError({
+  file,
+  commands,
+  failed,
+}: NonNullable<Awaited<ReturnType<typeof findManifestEdits>>>): GdnError {
   const isOne = failed === 1
   const message = `${count(failed, 'failed row')} of the run ${isOne ? 'was' : 'were'} edited or removed in ${file}`
   return new GdnError('edited_rows', message, {

@@ -1,5 +1,5 @@
 import type { Blockchain } from '../../api/blockchains.ts'
-import { partiesOf } from '../../batch/rows/row-text.ts'
+import { formatParties } from '../../batch/rows/row-text.ts'
 import { runRows } from '../../batch/runs/run-rows.ts'
 import { openRun } from '../../batch/runs/runs.ts'
 import type { BatchOptions, BatchSummary, PlannedEvent, PlannedMints, RowStatus } from '../../batch/types.ts'
@@ -7,7 +7,7 @@ import { count } from '../../core/count.ts'
 import type { PricedUse, UnsentUse } from '../cost/at-most.ts'
 import { costsMoney, describeRaisedLimits } from '../cost/confirm-spending.ts'
 import { openMeter } from '../cost/estimate.ts'
-import { type CostReservation, type MaximumUse, maxUseOfChanges, sumOfUses } from '../cost/run-limit.ts'
+import { type CostReservation, estimateMaxChangeUse, type MaximumUse, sumUses } from '../cost/run-limit.ts'
 import type { Connection, Deps, SpendingRun } from '../deps.ts'
 
 /**
@@ -35,11 +35,14 @@ export async function checkRunPlan(
  *
  * @param commitments the number of commitments
  */
-export async function maxUseOfMints({ dynamic, sizes, each }: PlannedMints, commitments: number): Promise<PricedUse> {
+export async function estimateMaxMintUse(
+  { dynamic, sizes, each }: PlannedMints,
+  commitments: number,
+): Promise<PricedUse> {
   const meter = await openMeter(dynamic, Math.max(1, ...sizes))
   for await (const { receiver, sender, count } of each()) meter.add(receiver, count, sender)
   const estimate = meter.total()
-  return { ...sumOfUses([estimate.worst, await maxUseOfChanges('provenance', commitments)]), estimate }
+  return { ...sumUses([estimate.worst, await estimateMaxChangeUse('provenance', commitments)]), estimate }
 }
 
 /**
@@ -71,7 +74,7 @@ async function readRowsWithStatus(
   for await (const { result, row } of runRows(await openRun(stateDir, run))) {
     if (!statuses.includes(result.status) || row === null) continue
     const { receiver, sender } = row
-    const to = partiesOf(row)
+    const to = formatParties(row)
     const group = groups.get(to)
     if (group === undefined) groups.set(to, { receiver, sender, rows: 1 })
     else group.rows++
@@ -93,7 +96,7 @@ async function readRowsWithStatus(
     rows: total,
     maxUse,
     smallestMint: maxUse.smallestMint,
-    reserved: { nfts: total, each, changes: sumOfUses([]) },
+    reserved: { nfts: total, each, changes: sumUses([]) },
   }
 }
 
@@ -126,7 +129,7 @@ export interface RunLimits {
  * again.
  */
 export async function permitRun(deps: Deps, planned: PlannedEvent, limits: RunLimits): Promise<bigint | null> {
-  const spending = await spendingOfRun(deps, planned, limits)
+  const spending = await describeRunSpending(deps, planned, limits)
   return spending === null ? null : await deps.permit(spending)
 }
 
@@ -134,7 +137,7 @@ export async function permitRun(deps: Deps, planned: PlannedEvent, limits: RunLi
  * Describes the spending of a run for `permit`; null if the run spends nothing. The count includes accepted rows that
  * can continue because of a higher fee limit.
  */
-export async function spendingOfRun(
+export async function describeRunSpending(
   deps: Deps,
   { run, rows }: Pick<PlannedEvent, 'run' | 'rows'>,
   { connection, blockchain, commandLimit, storedLimit, maxFee, others }: RunLimits,
@@ -164,7 +167,7 @@ export async function spendingOfRun(
 
 /** The prompt that a command shows before a run spends. */
 export interface RunQuestion {
-  what: string
+  action: string
   /** The gas and data of accepted rows that can continue because a limit is raised; null if there are none. */
   accepted: MaximumUse | null
 }
@@ -173,7 +176,7 @@ export interface RunQuestion {
  * Returns what the prompt must describe: the rows to mint, and the limits that the command raises so that accepted rows
  * can continue. Returns null if the command neither mints rows nor raises a limit.
  */
-export async function questionOfRun(
+export async function describeRunQuestion(
   deps: Deps,
   { run, rows, receivers }: PlannedEvent,
   { connection, blockchain, commandLimit, maxFee, ...reading }: Omit<RunLimits, 'storedLimit' | 'others'> & ReadRows,
@@ -183,11 +186,11 @@ export async function questionOfRun(
   const mayRaise = accepted > 0 && (await costsMoney(deps, blockchain, connection))
   const raised = mayRaise ? await describeRaisedLimits(deps, connection, limits) : []
   const mint = `Mint ${count(rows.pending, 'NFT')} for ${count(receivers, 'receiver')}`
-  if (raised.length === 0) return rows.pending === 0 ? null : { what: mint, accepted: null }
+  if (raised.length === 0) return rows.pending === 0 ? null : { action: mint, accepted: null }
   const raise = `aise the ${raised.join(' and the ')} for ${count(accepted, 'accepted NFT')}`
   const { maxUse } = await readRowsWithStatus(['accepted', 'unknown'], run.id, {
     ...reading,
     sizes: new Set([1]),
   })
-  return { what: rows.pending === 0 ? `R${raise}` : `${mint}, and r${raise}`, accepted: maxUse }
+  return { action: rows.pending === 0 ? `R${raise}` : `${mint}, and r${raise}`, accepted: maxUse }
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { createnft } from '../../api/endpoints/createnft.ts'
-import { openRows } from '../../batch/rows/row-counts.ts'
+import { countOpenRows } from '../../batch/rows/row-counts.ts'
 import type { RowCounts } from '../../batch/types.ts'
 import { GdnError } from '../../core/errors.ts'
 import { withTemporaryFolder } from '../../core/temporary-folder.ts'
@@ -18,14 +18,14 @@ import { mintManifest } from './mint-manifest.ts'
 import type { BatchMintFlags } from './options/flags.ts'
 
 const CLOSE_WITHIN_MS = 5000
-const LOOK_EVERY_MS = 500
+const CHECK_INTERVAL_MS = 500
 /**
  * Number of consecutive checks after which the rehearsal stops if no signer can sign, and neither the reason nor the
  * row counts change.
  */
-const HALTED_LOOKS = 6
+const MAX_HALTED_CHECKS = 6
 const REHEARSE_AGAIN_HINT = 'Nothing was sent to the network. Fix the cause, and rehearse again.'
-const NO_ROWS: RowCounts = { total: 0, pending: 0, unknown: 0, accepted: 0, deployed: 0, failed: 0 }
+const ZERO_ROW_COUNTS: RowCounts = { total: 0, pending: 0, unknown: 0, accepted: 0, deployed: 0, failed: 0 }
 
 export interface RehearseFlags extends BatchMintFlags, StoredFilesFlags, DataDirFlags {
   config?: string
@@ -73,15 +73,15 @@ export async function runRehearsal(
       const rehearsal = await openRehearsal(options, target, signals.signal)
       try {
         const since = performance.now()
-        const minted = await mint(deps, { manifest, flags, target, rehearsal, folder, tell: progress.update })
+        const minted = await mint(deps, { manifest, flags, target, rehearsal, folder, printProgress: progress.update })
         const elapsedMs = performance.now() - since
-        rehearsal.failed.throwIfAborted()
+        rehearsal.failureSignal.throwIfAborted()
         signals.signal.throwIfAborted()
         const spent = await rehearsal.end()
-        rehearsal.failed.throwIfAborted()
-        return { report: reportOf(target, rehearsal, minted, spent, elapsedMs), failure: minted.failure }
+        rehearsal.failureSignal.throwIfAborted()
+        return { report: toRehearsalReport(target, rehearsal, minted, spent, elapsedMs), failure: minted.failure }
       } catch (error) {
-        throw rehearsal.realSigners.inError(error)
+        throw rehearsal.realSigners.replaceInError(error)
       } finally {
         await withTimeout(rehearsal.close(), CLOSE_WITHIN_MS)
       }
@@ -97,7 +97,7 @@ interface RehearsedMint {
   target: RehearsalTarget
   rehearsal: Rehearsal
   folder: string
-  tell: (text: string) => void
+  printProgress: (text: string) => void
 }
 
 interface RehearsedRun {
@@ -113,9 +113,9 @@ interface RehearsedRun {
  */
 async function mint(
   deps: Deps,
-  { manifest, flags, target, rehearsal, folder, tell }: RehearsedMint,
+  { manifest, flags, target, rehearsal, folder, printProgress }: RehearsedMint,
 ): Promise<RehearsedRun> {
-  const reported = { counts: NO_ROWS, requests: 0, hasEnded: false }
+  const reported = { counts: ZERO_ROW_COUNTS, requests: 0, hasEnded: false }
   /**
    * The backend's reason for not accepting requests: the funds that a signer lacks for all rows, including rows that
    * aren't accepted yet.
@@ -128,19 +128,19 @@ async function mint(
     if (event === 'summary') reported.hasEnded = true
     if (event === 'rows' || event === 'summary') reported.counts = data
     const { total, deployed, failed } = reported.counts
-    tell(`Rehearsing on a copy of ${target.blockchain}: ${deployed + failed} of ${total} rows`)
+    printProgress(`Rehearsing on a copy of ${target.blockchain}: ${deployed + failed} of ${total} rows`)
   }
   const stop = new AbortController()
   const { signal } = deps.signals
   const onSignal = () => stop.abort(signal.reason)
-  const onFailure = () => stop.abort(rehearsal.failed.reason)
+  const onFailure = () => stop.abort(rehearsal.failureSignal.reason)
   signal.addEventListener('abort', onSignal, { once: true })
-  rehearsal.failed.addEventListener('abort', onFailure, { once: true })
+  rehearsal.failureSignal.addEventListener('abort', onFailure, { once: true })
   const over = new AbortController()
   const rows = () => JSON.stringify(reported.counts)
   const watching = watchSigners(rehearsal, { over: over.signal, rows }, (reason) => {
     const { pending } = reported.counts
-    const message = `in the rehearsal, ${rehearsal.withDebts((pending > 0 ? lack : null) ?? reason)}`
+    const message = `in the rehearsal, ${rehearsal.addDebts((pending > 0 ? lack : null) ?? reason)}`
     stop.abort(new GdnError(pending > 0 ? 'unreachable' : 'pending', message, { hint: REHEARSE_AGAIN_HINT }))
   })
   try {
@@ -149,14 +149,14 @@ async function mint(
     // The rehearsal uses a temporary state directory. It reads only the saved addresses from the user's state
     // directory.
     const { json: _json, fields: _fields, forSpreadsheet: _sheet, stateDir: _stateDir, ...asGiven } = flags
-    const inner = await depsOf(deps, rehearsal, folder, stop.signal, read)
+    const inner = await createRehearsalDeps(deps, rehearsal, folder, stop.signal, read)
     await mintManifest(inner, manifest, { ...asGiven, ...rehearsalFlags })
     return { ...reported, failure: null }
   } catch (error) {
     if (!reported.hasEnded || !(error instanceof GdnError)) throw stop.signal.aborted ? stop.signal.reason : error
     return {
       ...reported,
-      failure: rehearsal.realSigners.inError(error.with({ hint: REHEARSE_AGAIN_HINT })) as GdnError,
+      failure: rehearsal.realSigners.replaceInError(error.with({ hint: REHEARSE_AGAIN_HINT })) as GdnError,
     }
   } finally {
     over.abort()
@@ -166,7 +166,7 @@ async function mint(
 }
 
 /** Returns this command's dependencies, but with a different server, state directory and output. */
-async function depsOf(
+async function createRehearsalDeps(
   deps: Deps,
   { url, apiKey }: Rehearsal,
   folder: string,
@@ -205,17 +205,17 @@ async function watchSigners(
 ): Promise<void> {
   let halted = 0
   let before = ''
-  while (!over.aborted && halted < HALTED_LOOKS) {
-    const reason = await rehearsal.halt().catch(() => null)
+  while (!over.aborted && halted < MAX_HALTED_CHECKS) {
+    const reason = await rehearsal.findHaltReason().catch(() => null)
     const state = `${reason} ${rows()}`
     halted = reason === null ? 0 : state === before ? halted + 1 : 1
     before = state
-    if (reason !== null && halted === HALTED_LOOKS) onHalt(reason)
-    await sleep(LOOK_EVERY_MS, over).catch(() => {})
+    if (reason !== null && halted === MAX_HALTED_CHECKS) onHalt(reason)
+    await sleep(CHECK_INTERVAL_MS, over).catch(() => {})
   }
 }
 
-function reportOf(
+function toRehearsalReport(
   { blockchain, contract }: RehearsalTarget,
   { block }: Rehearsal,
   { counts, requests, failure }: RehearsedRun,
@@ -231,7 +231,7 @@ function reportOf(
     rows: counts.total,
     minted,
     failed: counts.failed,
-    waiting: openRows(counts),
+    waiting: countOpenRows(counts),
     transactions,
     gas: Number(gas),
     gas_price_wei: String(gas === 0n ? 0n : cost / gas),

@@ -8,31 +8,45 @@ import type {
   PlannedMints,
   RunStatus,
 } from '../../batch/types.ts'
-import { limitIn, type RunLimit } from '../../client/run-limit.ts'
+import { parseMaxCost, type RunLimit } from '../../client/run-limit.ts'
 import type { Settings } from '../../config/settings.ts'
 import { count } from '../../core/count.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import type { RowWarnings } from '../../manifest/row-warnings.ts'
-import { glanceAtState } from '../../state/glance.ts'
-import { collectionsOfServers } from '../../state/known-collections.ts'
-import { findByAddress } from '../connect/known-collections.ts'
+import { queryStateIfReadable } from '../../state/glance.ts'
+import { listKnownCollections } from '../../state/known-collections.ts'
+import { findCollectionByAddress } from '../connect/known-collections.ts'
 import type { VerifyFlags } from '../connect/open-verifier.ts'
-import { noteCost, reservedFor, shortageOfRun, sufficientLimit, type UnsentUse, warnOfSigned } from '../cost/at-most.ts'
+import {
+  describeRunShortage,
+  noteCost,
+  sufficientLimit,
+  toReservation,
+  type UnsentUse,
+  warnOfSignedTransactions,
+} from '../cost/at-most.ts'
 import { confirmSpending } from '../cost/confirm-spending.ts'
-import type { costLimit, LimitFlags } from '../cost/limit.ts'
-import { meterRun, UNKNOWN_RUN_COSTS } from '../cost/paid.ts'
-import { maxUseOfChanges, sumOfUses } from '../cost/run-limit.ts'
+import type { LimitFlags, readCostLimit } from '../cost/limit.ts'
+import { startRunMeter, UNKNOWN_RUN_COSTS } from '../cost/paid.ts'
+import { estimateMaxChangeUse, sumUses } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { DataRecord } from '../render/view.ts'
 import { checkPlannedFiles, type FileUrls, printWarnings } from './check-files.ts'
 import type { LocalFiles } from './local-files.ts'
 import type { BatchMintFlags } from './options/flags.ts'
 import type { BatchProgress } from './progress/progress.ts'
-import { notesOf, printPlan } from './report/print-plan.ts'
+import { describePlan, printPlan } from './report/print-plan.ts'
 import { confirmDuplicates, confirmOtherEdition, duplicateWarnings, otherEditionText } from './report/row-warnings.ts'
-import { checkRunPlan, maxUseOfMints, permitRun, questionOfRun, unsentRows, withSufficientLimit } from './run-costs.ts'
-import { recordsOf } from './verify/verify-rows.ts'
+import {
+  checkRunPlan,
+  describeRunQuestion,
+  estimateMaxMintUse,
+  permitRun,
+  unsentRows,
+  withSufficientLimit,
+} from './run-costs.ts'
+import { createRecordReader } from './verify/verify-rows.ts'
 import { verifyRun } from './verify/verify-run.ts'
 import type { VerifyTally } from './verify/verify-tally.ts'
 
@@ -71,7 +85,7 @@ export interface RunInput {
   onEvent?: (event: BatchEvent) => void
 }
 
-const NO_CHANGES: Required<Pick<UnsentUse, 'changes' | 'maxUse'>> = { changes: 0, maxUse: { gasLimit: 0n, bytes: 0 } }
+const ZERO_CHANGES: Required<Pick<UnsentUse, 'changes' | 'maxUse'>> = { changes: 0, maxUse: { gasLimit: 0n, bytes: 0 } }
 
 /** The outcome of a run, and of its verification if one was requested. */
 export interface SentRun {
@@ -89,7 +103,7 @@ export interface SentRun {
 
 export interface RunLimits {
   /** The cost limit from this command's flags; null if there is none. */
-  stated: Awaited<ReturnType<typeof costLimit>> | null
+  flagLimit: Awaited<ReturnType<typeof readCostLimit>> | null
   /** The cost limit of this command, in wei. */
   maxCost: bigint | null
   maxFee: bigint | null
@@ -115,7 +129,7 @@ export class RunSender {
   #unsent: { pending: number; rows: ReturnType<typeof unsentRows> } | null = null
   #warnings: ManifestIssue[] = []
   #notes: readonly string[] = []
-  #paidSince = async (): Promise<DataRecord> => UNKNOWN_RUN_COSTS
+  #readPaidSince = async (): Promise<DataRecord> => UNKNOWN_RUN_COSTS
 
   constructor(deps: Deps, sending: RunInput, connection: Connection, limits: RunLimits, progress: BatchProgress) {
     this.#deps = deps
@@ -135,7 +149,7 @@ export class RunSender {
       readManifest: this.#sending.read,
       shortage: () => this.#shortage(),
       sufficientLimit: () => this.#sufficientLimit(),
-      onEvent: (event) => this.#tell(event),
+      onEvent: (event) => this.#handleEvent(event),
       permit: (planned, storedLimit, mints) => this.#permit(planned, storedLimit, mints),
       confirm: (planned, runLimit, mints) => this.#confirm(planned, runLimit, mints),
       beforeSending: (planned, runLimit) => this.#beforeSending(planned, runLimit),
@@ -147,8 +161,8 @@ export class RunSender {
     const { options, flags } = this.#sending
     const verifies = flags.verify && summary.stopped === null
     const { server } = this.#connection
-    const records = recordsOf(this.#deps, async () => this.#connection)
-    const paid = await this.#paidSince()
+    const records = createRecordReader(this.#deps, async () => this.#connection)
+    const paid = await this.#readPaidSince()
     return {
       summary: await withSufficientLimit(summary, () => this.#sufficientLimit()),
       paid,
@@ -158,7 +172,7 @@ export class RunSender {
     }
   }
 
-  #tell(event: BatchEvent): void {
+  #handleEvent(event: BatchEvent): void {
     if (event.type === 'planned') this.#run = event.run.id
     if (event.type === 'rows') this.#pending = event.counts.pending
     if (event.type === 'resized') {
@@ -167,17 +181,19 @@ export class RunSender {
       this.#sizes = new Set(parts.filter((size) => size > 0))
       this.#unsent = null
     }
-    this.#progress.tell(event)
+    this.#progress.handleEvent(event)
     this.#sending.onEvent?.(event)
   }
 
   async #permit(planned: PlannedEvent, storedLimit: bigint | null, mints: PlannedMints): Promise<bigint | null> {
     const { options, others = 0, isApplied } = this.#sending
     await this.#refuseHidden(planned, mints)
-    const { stated, maxCost: commandLimit, maxFee } = this.#limits
+    const { flagLimit, maxCost: commandLimit, maxFee } = this.#limits
     // `gdn apply` skips this check, because it compares its saved plan with the NFTs.
     if (!isApplied) await checkRunPlan(this.#deps, options, planned, mints)
-    await stated?.refuseBelowOne(hasSentRows(planned), async () => reservedFor(await maxUseOfMints(mints, others)))
+    await flagLimit?.refuseIfTooLow(hasSentRows(planned), async () =>
+      toReservation(await estimateMaxMintUse(mints, others)),
+    )
     const { blockchain } = options
     return await permitRun(this.#deps, planned, {
       connection: this.#connection,
@@ -198,24 +214,24 @@ export class RunSender {
   async #confirm(planned: PlannedEvent, runLimit: RunLimit, mints: PlannedMints): Promise<void> {
     this.#sizes = mints.sizes
     this.#progress.stop()
-    printPlan(this.#deps, planned, this.#where(), this.#sending)
-    this.#notes = notesOf(planned, this.#sending)
+    printPlan(this.#deps, planned, this.#findCollectionName(), this.#sending)
+    this.#notes = describePlan(planned, this.#sending)
     if (planned.rows.pending > 0) this.#warnings = await this.#checkRows(planned)
     await this.#confirmCost(planned, runLimit, mints)
     // Another command may have hidden the rows since the last check, for example while a prompt was open.
     await this.#refuseHidden(planned, mints)
-    const { allowAgain } = await import('./reveal/minted-unrevealed.ts')
-    await allowAgain(this.#sending.options, planned, mints)
-    this.#paidSince = await meterRun(this.#deps, this.#connection, planned.run.id)
+    const { recordPublishPermission } = await import('./reveal/minted-unrevealed.ts')
+    await recordPublishPermission(this.#sending.options, planned, mints)
+    this.#readPaidSince = await startRunMeter(this.#deps, this.#connection, planned.run.id)
   }
 
   /**
    * Returns the name of the collection without sending a request. The name is known only if this machine created or
    * used the collection.
    */
-  #where(): string {
+  #findCollectionName(): string {
     const { contractAddress, blockchain, stateDir } = this.#sending.options
-    const name = findByAddress(glanceAtState(stateDir, collectionsOfServers), contractAddress)?.name
+    const name = findCollectionByAddress(queryStateIfReadable(stateDir, listKnownCollections), contractAddress)?.name
     return `${name === undefined ? contractAddress : `${name} (${contractAddress})`} on ${blockchain}`
   }
 
@@ -246,23 +262,28 @@ export class RunSender {
     const { maxCost: limit, maxFee } = this.#limits
     const { blockchain } = options
     const connection = this.#connection
-    const maxUse = () => maxUseOfMints(mints, others)
-    const priced = { limit, storedLimit: limitIn(runLimit), maxFee, run: planned.run.id, maxUse }
+    const maxUse = () => estimateMaxMintUse(mints, others)
+    const priced = { limit, storedLimit: parseMaxCost(runLimit), maxFee, run: planned.run.id, maxUse }
     if (flags.yes) {
       if (planned.rows.pending > 0) await noteCost(this.#deps, connection, blockchain, priced)
       return
     }
-    const question = await questionOfRun(this.#deps, planned, { ...options, connection, commandLimit: limit, maxFee })
+    const question = await describeRunQuestion(this.#deps, planned, {
+      ...options,
+      connection,
+      commandLimit: limit,
+      maxFee,
+    })
     if (question === null) return
-    const { what, accepted } = question
-    const asked = { yes: false, blockchain, action: what, priced: { ...priced, accepted } }
+    const { action, accepted } = question
+    const asked = { yes: false, blockchain, action, priced: { ...priced, accepted } }
     await confirmSpending(this.#deps, connection, asked)
   }
 
   async #beforeSending(planned: PlannedEvent, runLimit: RunLimit): Promise<void> {
     const { maxCost: limit } = this.#limits
     if (limit !== null && planned.rows.accepted + planned.rows.unknown > 0)
-      await warnOfSigned(this.#deps, this.#connection, { limit, run: planned.run.id })
+      await warnOfSignedTransactions(this.#deps, this.#connection, { limit, run: planned.run.id })
     await this.#sending.beforeSending?.(planned, this.#connection, runLimit)
     await this.#progress.start()
   }
@@ -280,7 +301,7 @@ export class RunSender {
   /** Returns a sufficient limit for the unsent rows at the current fees; null if unknown. */
   async #sufficientLimit(): Promise<string | null> {
     const { options, others = 0 } = this.#sending
-    const changes = await maxUseOfChanges('provenance', others)
+    const changes = await estimateMaxChangeUse('provenance', others)
     const readReserved = async () => ({ ...(await this.#readUnsent()).reserved, changes })
     return await sufficientLimit(this.#deps, this.#connection, {
       blockchain: options.blockchain,
@@ -290,18 +311,22 @@ export class RunSender {
   }
 
   /** Describes the funds that the signer lacks for the unsent rows and changes. */
-  async #shortage(): ReturnType<typeof shortageOfRun> {
-    const { options, changes = NO_CHANGES } = this.#sending
+  async #shortage(): ReturnType<typeof describeRunShortage> {
+    const { options, changes = ZERO_CHANGES } = this.#sending
     const unsent = async () => {
       const { rows, maxUse, smallestMint, reserved } = await this.#readUnsent()
       return {
         rows,
         changes: changes.changes,
-        maxUse: sumOfUses([maxUse, changes.maxUse]),
+        maxUse: sumUses([maxUse, changes.maxUse]),
         smallestMint: changes.changes === 0 ? smallestMint : 0n,
         reserved: { ...reserved, changes: changes.maxUse },
       }
     }
-    return await shortageOfRun(this.#deps, this.#connection, { blockchain: options.blockchain, run: this.#run, unsent })
+    return await describeRunShortage(this.#deps, this.#connection, {
+      blockchain: options.blockchain,
+      run: this.#run,
+      unsent,
+    })
   }
 }

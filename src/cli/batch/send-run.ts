@@ -1,20 +1,20 @@
 import { messageOf } from '../../core/errors.ts'
-import { SENT_NOTHING, withNothingSent } from '../../core/nothing-sent.ts'
-import { dropStateOf, isShuffled, withAbandoned } from '../../reveal/drop-state.ts'
-import { costLimit } from '../cost/limit.ts'
-import { feeLimit } from '../cost/max-fee.ts'
+import { NOTHING_SENT_HINT, withNothingSent } from '../../core/nothing-sent.ts'
+import { isShuffled, readDropState, withAbandoned } from '../../reveal/drop-state.ts'
+import { readCostLimit } from '../cost/limit.ts'
+import { checkFeeLimit } from '../cost/max-fee.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { isInActions } from '../io/in-actions.ts'
 import { safe } from '../io/io.ts'
 import type { JobSummary } from '../render/github-actions.ts'
 import type { Output } from '../render/output.ts'
 import { isV12 } from '../request/api-version.ts'
-import { flagsOfRun } from './options/format-flags.ts'
+import { addRunSelection } from './options/format-flags.ts'
 import { EventLines } from './progress/event-lines.ts'
 import { BatchProgress } from './progress/progress.ts'
-import { errorOfRun } from './report/run-error.ts'
+import { createRunError } from './report/run-error.ts'
 import { printNextSteps, summaryData } from './report/summary.ts'
-import { notesOfDrop, stepsToReveal } from './reveal/next-reveal.ts'
+import { describeDrop, describeRevealSteps } from './reveal/next-reveal.ts'
 import { sealedError } from './reveal/shuffled.ts'
 import { type RunInput, type RunLimits, RunSender, type SentRun } from './run-sender.ts'
 import { runCommands } from './runs/run-commands.ts'
@@ -32,7 +32,7 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: RunInput 
   try {
     const sentRun = await sendRun(
       deps,
-      events === null ? sending : { ...sending, onEvent: (event) => events.tell(event) },
+      events === null ? sending : { ...sending, onEvent: (event) => events.handleEvent(event) },
     )
     const { summary, verified, warnings, notes, paid } = sentRun
     const { manifestPath, reading = sending.known?.reading ?? {} } = options
@@ -40,26 +40,27 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: RunInput 
     const drop = isShuffled({ reading })
       ? await (await import('./reveal/learn-drop.ts')).learnDropOf(deps, sending.settings, summary.run.id)
       : null
-    const state = drop === null ? null : dropStateOf(drop)
+    const state = drop === null ? null : readDropState(drop)
     const summarized = { ...summary, counts: withAbandoned(summary.counts, state) }
     const data = { ...summaryData(summarized, options, verified?.counts ?? null, warnings, notes), ...paid }
     if (events === null) await output.one(data)
     else await events.end(output.pick(data))
     const { counts } = summary
     if (drop !== null && state?.phase !== 'open' && counts.unknown + counts.accepted === 0) {
-      for (const note of await notesOfDrop(deps, { ...drop, counts }, flags, false)) io.note(note)
+      for (const note of await describeDrop(deps, { ...drop, counts }, flags, false)) io.note(note)
       // If rows are abandoned, another machine sealed the drop while this command was sending rows.
       const isRefused = options.reconcileOnly !== true && summarized.counts.abandoned > 0
-      if (isRefused) throw sealedError(manifestPath, { isRevealed: state?.phase === 'drawn' }, flagsOfRun(drop, flags))
+      if (isRefused)
+        throw sealedError(manifestPath, { isRevealed: state?.phase === 'drawn' }, addRunSelection(drop, flags))
       return
     }
     await refuseFailure(deps, sentRun, sending)
     if (!io.stdoutTty || output.mode !== 'table') printNextSteps(io, summarized, flags.stateDir)
     if (sending.options.reconcileOnly !== true) {
-      for (const step of stepsToReveal({ reading, manifestPath }, flags, deps.cwd)) io.note(step)
+      for (const step of describeRevealSteps({ reading, manifestPath }, flags, deps.cwd)) io.note(step)
     }
   } finally {
-    await events?.written()
+    await events?.waitUntilWritten()
   }
 }
 
@@ -69,8 +70,8 @@ export async function sendRun(deps: Deps, sending: RunInput): Promise<SentRun> {
   const connection = await deps.connect(settings, 'bulk')
   const progress = new BatchProgress(deps.io, deps.signals, known)
   try {
-    const limits = await checkedLimits(deps, sending, connection, progress).catch((error: unknown) => {
-      throw withNothingSent(error, SENT_NOTHING)
+    const limits = await checkAndFindLimits(deps, sending, connection, progress).catch((error: unknown) => {
+      throw withNothingSent(error, NOTHING_SENT_HINT)
     })
     const { maxCost, maxFee } = limits
     const sender = new RunSender(deps, sending, connection, limits, progress)
@@ -93,26 +94,26 @@ export async function sendRun(deps: Deps, sending: RunInput): Promise<SentRun> {
 }
 
 /** Determines the limits of a run, runs the caller's check, and returns the limits. */
-async function checkedLimits(deps: Deps, sending: RunInput, connection: Connection, progress: BatchProgress) {
-  const limits = await limitsOf(deps, sending, connection)
+async function checkAndFindLimits(deps: Deps, sending: RunInput, connection: Connection, progress: BatchProgress) {
+  const limits = await findRunLimits(deps, sending, connection)
   await progress.start()
   await sending.check?.(connection)
   return limits
 }
 
-async function limitsOf(
+async function findRunLimits(
   deps: Deps,
   { settings, options, flags, commandLimit }: RunInput,
   { client, server }: Connection,
 ): Promise<RunLimits> {
   const { blockchain } = options
   const { maxCost, maxFeeGwei } = options.reconcileOnly === true ? {} : flags
-  const stated =
+  const flagLimit =
     maxCost === undefined || commandLimit !== undefined
       ? null
-      : await costLimit(deps, { client, server }, { flags: { ...flags, maxCost }, settings, blockchain })
-  const maxFee = maxFeeGwei === undefined ? null : await feeLimit(deps, maxFeeGwei, blockchain, { client, server })
-  return { stated, maxCost: commandLimit === undefined ? (stated?.wei ?? null) : commandLimit, maxFee }
+      : await readCostLimit(deps, { client, server }, { flags: { ...flags, maxCost }, settings, blockchain })
+  const maxFee = maxFeeGwei === undefined ? null : await checkFeeLimit(deps, maxFeeGwei, blockchain, { client, server })
+  return { flagLimit, maxCost: commandLimit === undefined ? (flagLimit?.wei ?? null) : commandLimit, maxFee }
 }
 
 /**
@@ -129,7 +130,7 @@ export async function refuseFailure(
     resume: resumedBy,
     retry: isApplied ? resumedBy : undefined,
   })
-  const failure = errorOfRun(summary, commands, verified ?? undefined, options.manifestPath)
+  const failure = createRunError(summary, commands, verified ?? undefined, options.manifestPath)
   if (options.reconcileOnly !== true) await writeJobSummary(deps, { ...summary, manifestPath: options.manifestPath })
   if (failure !== null) throw failure
   if (verified !== null) refuseUnverified(verified)

@@ -8,12 +8,12 @@ import { GdnCommand } from '../command.ts'
 import { knownCollections } from '../connect/known-collections.ts'
 import type { PricedRequests } from '../cost/at-most.ts'
 import { ACCEPTED_CONTINUE_NOTE, confirmRaise, confirmSpending } from '../cost/confirm-spending.ts'
-import { isPriced, maxUseOfRequest } from '../cost/run-limit.ts'
+import { estimateMaxRequestUse, isPriced } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { addCommonFlags, addServerFlags, type CommonFlags, notEmpty, type ServerFlags } from '../flags/common.ts'
 import { safe } from '../io/io.ts'
 import { type BodyField, bodyField, readApiBody } from '../request/api-body.ts'
-import { endpointNamed, JSON_ENDPOINTS, mayHaveEffect } from '../request/api-endpoint.ts'
+import { findEndpoint, JSON_ENDPOINTS, mayHaveEffect } from '../request/api-endpoint.ts'
 import { awaitResponse } from '../request/slow-response.ts'
 import { knownBlockchain } from './nft/blockchain-of.ts'
 
@@ -52,7 +52,7 @@ export function command(deps: Deps, run = api): GdnCommand {
     .valueFlag(
       '--idempotency-key <key>',
       'Idempotency key of a request that creates something (a new key)',
-      headerValue,
+      parseHeaderValue,
     )
     .switchFlag('--dry-run', 'Print the request without sending it')
     .switchFlag('-y, --yes', "Don't prompt before spending coins that have value")
@@ -61,14 +61,14 @@ export function command(deps: Deps, run = api): GdnCommand {
     .action(async (nameOrPath: string, flags: ApiFlags) => await run(deps, nameOrPath, flags))
 }
 
-function headerValue(raw: string, flag: string): string {
+function parseHeaderValue(raw: string, flag: string): string {
   if (/^[\x21-\x7e]{1,255}$/.test(raw)) return raw
   throw flagError(flag, 'must be 1 to 255 printable characters without spaces')
 }
 
 export async function api(deps: Deps, nameOrPath: string, flags: ApiFlags): Promise<void> {
   const { io, signals } = deps
-  const endpoint = endpointNamed(nameOrPath)
+  const endpoint = findEndpoint(nameOrPath)
   const body = await readApiBody(io, flags.file, flags.field ?? [])
   const settings = await deps.settings(flags)
   if (flags.dryRun) return await printRequest(deps, flags, endpoint, body.value)
@@ -79,7 +79,7 @@ export async function api(deps: Deps, nameOrPath: string, flags: ApiFlags): Prom
     const { blockchain } = body.value
     const on = typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : null
     const action = `Send ${'name' in endpoint ? endpoint.name : endpoint.path}`
-    const priced = await pricedRequestsOf(deps, connection, endpoint, body.value)
+    const priced = await findPricedRequests(deps, connection, endpoint, body.value)
     await confirmSpending(deps, connection, { yes: flags.yes, blockchain: on, action, priced })
   } else await confirmLimit(deps, flags, connection, endpoint, body.value)
   const idempotencyKey = hasEffect ? (flags.idempotencyKey ?? randomUUID()) : null
@@ -135,7 +135,7 @@ async function confirmLimit(
 }
 
 /** Returns the requests to price for the prompt; null if the request can't be priced. */
-async function pricedRequestsOf(
+async function findPricedRequests(
   deps: Deps,
   connection: Connection,
   endpoint: RawEndpoint,
@@ -149,15 +149,15 @@ async function pricedRequestsOf(
   if (content === undefined) return null
   return {
     limit: null,
-    findBlockchain: () => blockchainOfRequest(deps, connection, Object(content)),
-    maxUse: () => maxUseOfRequest(name, Object(content)),
+    findBlockchain: () => findBlockchainOfRequest(deps, connection, Object(content)),
+    maxUse: () => estimateMaxRequestUse(name, Object(content)),
   }
 }
 
 /**
  * Returns the blockchain of the collection in a request, or else the configured blockchain; null if neither is known.
  */
-async function blockchainOfRequest(
+async function findBlockchainOfRequest(
   deps: Deps,
   connection: Connection,
   { contract_address }: { contract_address?: string },

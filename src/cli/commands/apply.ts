@@ -1,27 +1,27 @@
 import { runBatch } from '../../batch/run.ts'
 import { storeRunMaxCost } from '../../batch/runs/runs.ts'
-import { exitCodeOf } from '../../batch/runs/summary.ts'
+import { selectExitCode } from '../../batch/runs/summary.ts'
 import { storeRows } from '../../batch/store-rows.ts'
 import type { PlannedEvent } from '../../batch/types.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
-import { SENT_NOTHING, withNothingSent } from '../../core/nothing-sent.ts'
+import { NOTHING_SENT_HINT, withNothingSent } from '../../core/nothing-sent.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
-import { recordMade, recordSeen } from '../../plan/record-changes.ts'
+import { recordMadeChanges, recordSeenNfts } from '../../plan/record-changes.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/options/flags.ts'
 import { formatPlanFlags } from '../batch/options/format-flags.ts'
-import { confirmOtherEdition, printBriefly, refuseDuplicates } from '../batch/report/row-warnings.ts'
+import { confirmOtherEdition, printWarningsBriefly, refuseDuplicates } from '../batch/report/row-warnings.ts'
 import { refuseFailure, sendRun } from '../batch/send-run.ts'
 import { GdnCommand } from '../command.ts'
 import { networkText } from '../connect/is-without-value.ts'
-import { maximumCost, noteCost, printNotes } from '../cost/at-most.ts'
+import { findMaximumCost, noteCost, printNotes } from '../cost/at-most.ts'
 import { ACCEPTED_CONTINUE_NOTE, confirmRaise } from '../cost/confirm-spending.ts'
 import { addPriceFlag } from '../cost/fees.ts'
-import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
-import { meterRun, UNKNOWN_RUN_COSTS, withRunPaid } from '../cost/paid.ts'
+import { addMaxCostFlag, readEnforcedLimit } from '../cost/limit.ts'
+import { startRunMeter, UNKNOWN_RUN_COSTS, withRunPaid } from '../cost/paid.ts'
 import { refuseAboveLimit } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags, addTimeoutFlag, integer, oneOf } from '../flags/common.ts'
@@ -30,23 +30,23 @@ import { safe } from '../io/io.ts'
 import {
   changeNfts,
   changesError,
+  createChangeOutcomes,
+  describeStoppedChanges,
   limitChanges,
-  noChangeOutcomes,
   permitChanges,
   remainingChanges,
-  stoppedAfter,
-  summaryOf,
+  toSummaryRecord,
 } from '../plan/change-nfts.ts'
 import { checkPlanMaxSupply } from '../plan/check-plan-max-supply.ts'
-import { collectImpossibleChanges, hintFor, impossibleChangesText } from '../plan/impossible-changes.ts'
+import { collectImpossibleChanges, formatHint, impossibleChangesText } from '../plan/impossible-changes.ts'
 import { addPlanFlags, openPlan, type PlanFlags, refuseHiddenChanges } from '../plan/open-plan.ts'
 import { changedPlanError, openPlanSource } from '../plan/open-source.ts'
-import { maxUseOfPlan, reservedForPlan } from '../plan/plan-use.ts'
+import { estimateMaxPlanUse, estimatePlanReservation } from '../plan/plan-use.ts'
 import {
   appliedText,
   countsText,
+  formatOnlyMintCommand,
   mintedText,
-  onlyMintOf,
   pendingCount,
   pendingPairs,
   planLines,
@@ -76,14 +76,14 @@ const FIELDS = [
   'unknown',
 ]
 /** Fields that the card shows only if they are not 0. */
-const COUNTS = FIELDS.slice(FIELDS.indexOf('minted'))
+const COUNT_FIELDS = FIELDS.slice(FIELDS.indexOf('minted'))
 const VIEW: View = withRunPaid({
   fields: [...FIELDS, 'warnings', 'notes'],
   columns: FIELDS,
   id: 'run',
   card: (record) => {
-    const shownFields = FIELDS.filter((field) => !COUNTS.includes(field) || record[field] !== 0)
-    const isEmpty = COUNTS.every((field) => record[field] === 0)
+    const shownFields = FIELDS.filter((field) => !COUNT_FIELDS.includes(field) || record[field] !== 0)
+    const isEmpty = COUNT_FIELDS.every((field) => record[field] === 0)
     return [...shownFields.map((field) => [field, record[field]] as const), ['changes', isEmpty ? 'none' : null]]
   },
 })
@@ -135,7 +135,7 @@ export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Pr
     isConfirmed = true
   }
   await planAndApply(deps, manifest, flags, onConfirmed).catch((error: unknown) => {
-    throw isConfirmed ? error : withNothingSent(error, SENT_NOTHING)
+    throw isConfirmed ? error : withNothingSent(error, NOTHING_SENT_HINT)
   })
 }
 
@@ -154,8 +154,8 @@ async function planAndApply(deps: Deps, manifest: string, typedFlags: ApplyFlags
       if (plan.changedSinceSaved.count > 0) throw changedPlanError(plan.changedSinceSaved)
       // Print the warnings before anything is minted.
       const warnings = pendingCount(plan.counts) > 0 ? (opened.warnings?.all ?? []) : []
-      printBriefly(deps, warnings)
-      const commandLimit = await enforcedLimit(deps, connection, { flags, settings, blockchain })
+      printWarningsBriefly(deps, warnings)
+      const commandLimit = await readEnforcedLimit(deps, connection, { flags, settings, blockchain })
       const applying = { deps, connection, manifest, flags, opened, plan, commandLimit, warnings }
       const yes = await confirmPlan(applying)
       // Another command may have hidden the rows since the last check, for example while the prompt was open.
@@ -176,24 +176,24 @@ async function planAndApply(deps: Deps, manifest: string, typedFlags: ApplyFlags
 async function applyPlan(applying: ApplyContext, output: Output): Promise<void> {
   const { deps, connection, manifest, flags, opened, plan, commandLimit, warnings } = applying
   const { blockchain, contractAddress: contract_address, stateDir } = opened.options
-  const again = resumeCommand(manifest, flags)
+  const again = formatApplyCommand(manifest, flags)
   const changes = flags.only === 'mint' ? { update: 0, transfer: 0, burn: 0 } : plan.counts
   const all = flags.only === 'mint' ? plan.counts.mint : pendingCount(plan.counts)
   const beforeMint = (error: unknown): never => {
-    throw stoppedAfter(error, noChangeOutcomes(), { all, minted: null, again })
+    throw describeStoppedChanges(error, createChangeOutcomes(), { all, minted: null, again })
   }
   const isSpending = pendingCount(plan.counts) > 0
   const paid = isSpending
-    ? await meterRun(deps, connection, plan.run.id).catch(beforeMint)
+    ? await startRunMeter(deps, connection, plan.run.id).catch(beforeMint)
     : async () => UNKNOWN_RUN_COSTS
   if (commandLimit !== null && plan.run.isKnown) await storeRunMaxCost(stateDir, plan.run.id, commandLimit)
   await storeNames(deps, connection, opened.options, plan).catch(beforeMint)
-  const done = doneNotes(plan, flags)
+  const done = describeSideEffects(plan, flags)
   if (done.stored !== null) deps.io.note(`${done.stored}.`)
   const minted = await mint(applying).catch(beforeMint)
   // After the mint, record the NFTs that already match the manifest. If they were recorded earlier, a row that settles
   // during the mint would lose its recorded changes.
-  const earlier = earlierNote(await recordSeen(opened.options, plan))
+  const earlier = describeEarlierChanges(await recordSeenNfts(opened.options, plan))
   const print = async (summary: DataRecord) =>
     await output.one({
       run: plan.run.name,
@@ -208,27 +208,27 @@ async function applyPlan(applying: ApplyContext, output: Output): Promise<void> 
     })
   if (minted.failure !== null) {
     const { pending, ...otherCounts } = minted.remaining
-    const unsent = summaryOf(changes, noChangeOutcomes())
+    const unsent = toSummaryRecord(changes, createChangeOutcomes())
     await print({ ...unsent, ...otherCounts, pending: Number(unsent.pending) + pending })
     throw minted.failure
   }
-  const outcomes = noChangeOutcomes()
+  const outcomes = createChangeOutcomes()
   try {
     await changeNfts(deps, connection, opened, plan, { flags, limit: minted.limit, outcomes })
   } catch (error) {
     // The summary contains the cost, which gdn can't request from the server after Ctrl-C.
-    if (error instanceof GdnError && !deps.signals.signal.aborted) await print(summaryOf(changes, outcomes))
-    throw stoppedAfter(error, outcomes, { all, minted: minted.rows, again })
+    if (error instanceof GdnError && !deps.signals.signal.aborted) await print(toSummaryRecord(changes, outcomes))
+    throw describeStoppedChanges(error, outcomes, { all, minted: minted.rows, again })
   }
   await recordPlan(applying)
-  await print(summaryOf(changes, outcomes))
+  await print(toSummaryRecord(changes, outcomes))
   for (const note of [done.skipped, earlier]) if (note !== null) deps.io.note(`${note}.`)
   const problem = changesError(changes, outcomes)
   if (problem !== null) throw problem
 }
 
 /** Returns notes on the IDs that the command stores and on the changes that it skips. */
-function doneNotes(plan: ChangePlan, { only }: ApplyFlags): Record<'stored' | 'skipped', string | null> {
+function describeSideEffects(plan: ChangePlan, { only }: ApplyFlags): Record<'stored' | 'skipped', string | null> {
   const stored = pendingPairs(plan)
   const skipped = only === 'mint' ? countsText({ ...plan.counts, mint: 0, unchanged: 0 }) : ''
   return {
@@ -238,7 +238,7 @@ function doneNotes(plan: ChangePlan, { only }: ApplyFlags): Record<'stored' | 's
 }
 
 /** Returns a note on the NFTs that already had the changes of the manifest; null if there are none. */
-const earlierNote = (nfts: number): string | null =>
+const describeEarlierChanges = (nfts: number): string | null =>
   nfts === 0
     ? null
     : `${count(nfts, 'NFT')} already ${nfts === 1 ? 'matches' : 'match'} the manifest, because an earlier command or another machine made the changes`
@@ -249,10 +249,10 @@ async function recordPlan({ deps, connection, opened, plan }: ApplyContext): Pro
   const { signal } = deps.signals
   const { client, pacer } = connection
   try {
-    await recordMade({ ...options, signal }, client, plan)
+    await recordMadeChanges({ ...options, signal }, client, plan)
     if (plan.counts.mint > 0) return
     const readAgain = () => read({ row: async () => {}, burn: async () => {} })
-    const readManifest = options.manifestPath === null ? () => rowsOf(plan) : readAgain
+    const readManifest = options.manifestPath === null ? () => readPlanRows(plan) : readAgain
     await storeRows({ ...options, signal }, { client, pacer, readManifest, now: deps.now, sleep: deps.sleep })
   } catch (error) {
     // The changes themselves are complete, and the next `gdn apply` records them.
@@ -261,7 +261,7 @@ async function recordPlan({ deps, connection, opened, plan }: ApplyContext): Pro
   }
 }
 
-async function* rowsOf(plan: ChangePlan) {
+async function* readPlanRows(plan: ChangePlan) {
   for await (const { row } of plan.rows()) yield { row: row.row }
 }
 
@@ -273,7 +273,7 @@ function allChangesHint(manifest: string, flags: ApplyFlags, isSaved: boolean): 
 }
 
 /** Returns the command that resumes after an interruption. It omits --max-cost, because the run keeps its limit. */
-function resumeCommand(manifest: string, flags: ApplyFlags): string {
+function formatApplyCommand(manifest: string, flags: ApplyFlags): string {
   const { only, maxBurns, allowDuplicates, refresh } = flags
   return [
     `gdn apply ${shellWord(safe(manifest))}${formatPlanFlags(flags)}`,
@@ -301,7 +301,7 @@ async function confirmPlan(applying: ApplyContext): Promise<boolean> {
   const isList = !io.settings.machine && !io.settings.quiet
   const obstacles = await collectImpossibleChanges(plan)
   if (isList) for (const line of await planLines(plan, obstacles, io.blockStyle())) io.note(line)
-  const onlyMint = onlyMintOf(resumeCommand(manifest, flags), plan, newRows)
+  const onlyMint = formatOnlyMintCommand(formatApplyCommand(manifest, flags), plan, newRows)
   const allText = isList ? allChangesHint(manifest, flags, isSaved) : null
   const isRefused = counts.impossible > 0 && flags.only === undefined
   const notes = isRefused ? plan.notes : plan.notes.filter((note) => note !== plan.otherEdition)
@@ -311,7 +311,7 @@ async function confirmPlan(applying: ApplyContext): Promise<boolean> {
       'refused',
       `${count(counts.impossible, 'change')} in the plan can't be made${impossibleChangesText(obstacles, counts.impossible)}`,
       {
-        hint: `Nothing was sent. ${hintFor(obstacles, counts, onlyMint)}`,
+        hint: `Nothing was sent. ${formatHint(obstacles, counts, onlyMint)}`,
         details: { counts },
       },
     )
@@ -329,7 +329,7 @@ async function confirmPlan(applying: ApplyContext): Promise<boolean> {
   if (pending > 0) {
     const { id: run, maxCost: storedLimit } = plan.run
     const limited = { blockchain, run, commandLimit, storedLimit }
-    await refuseAboveLimit(deps, connection, { ...limited, reserved: () => reservedForPlan(plan, flags) })
+    await refuseAboveLimit(deps, connection, { ...limited, reserved: () => estimatePlanReservation(plan, flags) })
   }
   if (pending === 0) {
     if (flags.yes) return true
@@ -342,7 +342,7 @@ async function confirmPlan(applying: ApplyContext): Promise<boolean> {
     limit: commandLimit,
     storedLimit: plan.run.maxCost,
     run: plan.run.id,
-    maxUse: () => maxUseOfPlan(plan, flags),
+    maxUse: () => estimateMaxPlanUse(plan, flags),
   }
   const text = plan.otherEdition === null ? null : `${plan.otherEdition}.`
   const effect = flags.only === 'mint' ? mintedText(counts) : appliedText(counts)
@@ -351,14 +351,14 @@ async function confirmPlan(applying: ApplyContext): Promise<boolean> {
     await noteCost(deps, connection, blockchain, priced)
     return true
   }
-  const cost = await maximumCost(deps, connection, blockchain, priced)
+  const cost = await findMaximumCost(deps, connection, blockchain, priced)
   printNotes(deps, cost.notes)
   const question = `${effect} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}?`
   await io.confirm(safe(question), '--yes')
   return true
 }
 
-const MAX_TITLES = 20
+const MAX_LISTED_BURNS = 20
 
 /**
  * Lists the NFTs to burn, unless the list of changes already includes them.
@@ -378,10 +378,10 @@ async function checkBurns(
     })
   }
   if (isList) return
-  let remainingTitles = MAX_TITLES
+  let remainingTitles = MAX_LISTED_BURNS
   for await (const { action, title, tokenId } of plan.burns()) {
     if (action !== 'burn') continue
-    if (remainingTitles-- === 0) return io.note(`Burn: ${count(all - MAX_TITLES, 'more NFT')}`)
+    if (remainingTitles-- === 0) return io.note(`Burn: ${count(all - MAX_LISTED_BURNS, 'more NFT')}`)
     io.note(safe(`Burn: ${title} (token ${tokenId})`))
   }
 }
@@ -414,7 +414,7 @@ async function mint({
 }: ApplyContext): Promise<MintResult> {
   const { options, settings } = opened
   const { counts, run } = plan
-  const resumedBy = resumeCommand(manifest, flags)
+  const resumedBy = formatApplyCommand(manifest, flags)
   const changes = flags.only === 'mint' ? 0 : counts.update + counts.transfer + counts.burn
   if (counts.mint === 0) {
     const limit = await permitChanges(deps, connection, options.blockchain, { run, count: changes, commandLimit })
@@ -438,14 +438,14 @@ async function mint({
       adopt: false,
       retryFailed: counts.retries > 0,
     },
-    read: () => rowsOf(plan),
+    read: () => readPlanRows(plan),
     flags,
     resumedBy,
     isApplied: true,
     run: runBatch,
     commandLimit,
     others: changes,
-    changes: flags.only === 'mint' ? undefined : await remainingChanges(counts, noChangeOutcomes()),
+    changes: flags.only === 'mint' ? undefined : await remainingChanges(counts, createChangeOutcomes()),
     beforeSending: async (_planned: PlannedEvent, _connection: Connection, permitted: RunLimit) => {
       limit = permitted
     },
@@ -460,7 +460,7 @@ const waitForAccepted: typeof runBatch = async (options, deps) => {
   const counts = { ...summary.counts, pending: 0 }
   const { stopped, doubledRows } = summary
   const waits = options.wait !== false && stopped === null
-  return { ...summary, counts, pendingRows: [], exitCode: exitCodeOf(counts, doubledRows.length, stopped, waits) }
+  return { ...summary, counts, pendingRows: [], exitCode: selectExitCode(counts, doubledRows.length, stopped, waits) }
 }
 
 /** Sends the rows to mint, if there are any, and waits until all accepted rows are deployed. */

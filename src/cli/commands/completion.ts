@@ -9,9 +9,9 @@ import { addCommonFlags } from '../flags/common.ts'
 import { packageRoot } from '../package-root.ts'
 
 /** The file for each shell in the package's `completions` folder. Each file has the name that the shell expects. */
-const FILES = { bash: 'gdn.bash', zsh: '_gdn', fish: 'gdn.fish', powershell: 'gdn.ps1' } as const
-export type Shell = keyof typeof FILES
-export const SHELLS = Object.keys(FILES) as Shell[]
+const COMPLETION_FILES = { bash: 'gdn.bash', zsh: '_gdn', fish: 'gdn.fish', powershell: 'gdn.ps1' } as const
+export type Shell = keyof typeof COMPLETION_FILES
+export const SHELLS = Object.keys(COMPLETION_FILES) as Shell[]
 
 export function command(deps: Deps, run = completion): GdnCommand {
   return new GdnCommand({
@@ -22,7 +22,7 @@ export function command(deps: Deps, run = completion): GdnCommand {
       [
         'bash with the bash-completion package, which loads the script on demand',
         'mkdir -p ~/.local/share/bash-completion/completions',
-        BASH_LAZY,
+        BASH_INSTALL_COMMAND,
       ],
       ['zsh: add to ~/.zshrc', 'autoload -Uz compinit && compinit', 'source <(gdn completion zsh)'],
       [
@@ -40,7 +40,7 @@ export function command(deps: Deps, run = completion): GdnCommand {
     .action(async (shell: string) => await run(deps, shell))
 }
 
-const BASH_LAZY = 'gdn completion bash > ~/.local/share/bash-completion/completions/gdn'
+const BASH_INSTALL_COMMAND = 'gdn completion bash > ~/.local/share/bash-completion/completions/gdn'
 
 export async function completion({ io }: Pick<Deps, 'io'>, shellName: string): Promise<void> {
   const shell = SHELLS.find((name) => name === shellName)
@@ -50,5 +50,5 @@ export async function completion({ io }: Pick<Deps, 'io'>, shellName: string): P
       hint: near === undefined ? `Use one of ${SHELLS.join(', ')}.` : `Did you mean ${near}?`,
     })
   }
-  await io.data(await readFile(join(packageRoot(), 'completions', FILES[shell]), 'utf8'))
+  await io.data(await readFile(join(packageRoot(), 'completions', COMPLETION_FILES[shell]), 'utf8'))
 }

@@ -1,6 +1,6 @@
-import { runningBackend } from '../../config/local-backend.ts'
+import { findRunningBackend } from '../../config/local-backend.ts'
 import { localDataDirectory } from '../../config/paths.ts'
-import { checkedOrigin } from '../../config/server.ts'
+import { parseServerOrigin } from '../../config/server.ts'
 import { count } from '../../core/count.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { validateManifest } from '../../manifest/read.ts'
@@ -17,19 +17,19 @@ import { specifiedNode } from '../connect/open-network.ts'
 import { addReaderFlags } from '../connect/open-verifier.ts'
 import {
   COST_FIELDS,
-  coinsIn,
   estimateCard,
   estimateData,
+  estimateFunding,
   findPrice,
-  fundingOf,
+  formatAmount,
   openMeter,
-  SIMULATED,
+  SIMULATED_NOTE,
 } from '../cost/estimate.ts'
 import { addCostFlags, addRpcUrlHintToError, type CostFlags, findFees, refuseSolanaCosts } from '../cost/fees.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import { createOutput, type View } from '../render/output.ts'
-import { throwProblems } from './batch/validate.ts'
+import { throwManifestErrors } from './batch/validate.ts'
 
 export type EstimateFlags = BatchMintFlags & CostFlags
 
@@ -46,7 +46,7 @@ const VIEW: View = {
     ...estimateCard(data),
     [
       'to fund',
-      `${coinsIn(data.funding_wei, 'up')} ${data.currency ?? 'coins'} for the operator that mints, at the current fees`,
+      `${formatAmount(data.funding_wei, 'up')} ${data.currency ?? 'coins'} for the operator that mints, at the current fees`,
     ],
   ],
 }
@@ -91,7 +91,7 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
       else receiverGroup.count += 1
     },
   )
-  throwProblems(summary, null)
+  throwManifestErrors(summary, null)
   const { target, rows, receivers } = summary
   if (target.blockchain === null) {
     throw flagError('--blockchain', 'the blockchain is not known', 'Add --blockchain <name>.')
@@ -102,13 +102,13 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
   if (deploys) meter.addDeployment()
   // A request has one receiver and at most one sender, so group the rows by both.
   for (const group of groups.values()) meter.add(group.receiver, group.count, group.sender)
-  const fees = await feesFor(deps, flags, settings, target.blockchain)
+  const fees = await findFeesWithHint(deps, flags, settings, target.blockchain)
   const price = await findPrice(deps, flags, settings, fees.coin)
   const gas = meter.total()
-  const funding = await fundingOf(gas, fees)
+  const funding = await estimateFunding(gas, fees)
   const estimate = { ...(await estimateData(gas, fees, price)), funding_wei: String(funding) }
   await output.one({ blockchain: target.blockchain, rows, receivers, deploys_collection: deploys, ...estimate })
-  if (fees.isSimulated) io.note(SIMULATED)
+  if (fees.isSimulated) io.note(SIMULATED_NOTE)
   else {
     const status = `gdn chain status ${target.blockchain}${await dataDirFlag(deps, settings)}`
     io.note(`On the machine of the backend, \`${status}\` shows the operators to fund.`)
@@ -117,12 +117,12 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
 
 /** Returns ` --data-dir <dir>` unless the server is the backend of `gdn local start`. */
 async function dataDirFlag({ env }: Deps, settings: Awaited<ReturnType<Deps['settings']>>): Promise<string> {
-  const running = await runningBackend(localDataDirectory(env))
+  const running = await findRunningBackend(localDataDirectory(env))
   const server = await settings.server().catch(() => null)
-  return running !== null && server?.origin === checkedOrigin(running.url) ? '' : ' --data-dir <dir>'
+  return running !== null && server?.origin === parseServerOrigin(running.url) ? '' : ' --data-dir <dir>'
 }
 
-async function feesFor(
+async function findFeesWithHint(
   deps: Deps,
   flags: EstimateFlags,
   settings: Awaited<ReturnType<Deps['settings']>>,

@@ -50,7 +50,7 @@ export async function doctor(deps: Deps, flags: DoctorFlags): Promise<void> {
   }
   const failed = findings.filter(({ status }) => status === 'fail')
   const warned = findings.filter(({ status }) => status === 'warn')
-  io.note(verdict(failed.length, warned.length))
+  io.note(formatVerdict(failed.length, warned.length))
   deps.setExitCode(failed[0]?.exitCode ?? 0)
 }
 
@@ -91,7 +91,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
   ]
 }
 
-function verdict(failed: number, warned: number): string {
+function formatVerdict(failed: number, warned: number): string {
   if (failed + warned === 0) return 'No problems found.'
   const parts = [
     ...(failed === 0 ? [] : [count(failed, 'failure')]),

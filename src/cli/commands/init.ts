@@ -49,13 +49,13 @@ export function command(deps: Deps, run = init): GdnCommand {
 export async function init(deps: Deps, flags: InitFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, VIEW)
-  const setup = (await isLocal(deps, flags)) ? await initLocal(deps, flags) : await initHosted(deps, flags)
+  const setup = (await selectsLocal(deps, flags)) ? await initLocal(deps, flags) : await initHosted(deps, flags)
   if (isOutputRequested(flags)) await output.one(asJson(setup))
   if (setup.override !== null) io.warn(safe(setup.override))
   for (const line of nextSteps(setup)) io.note(line)
 }
 
-async function isLocal({ io }: Deps, { hosted, local, baseUrl }: InitFlags): Promise<boolean> {
+async function selectsLocal({ io }: Deps, { hosted, local, baseUrl }: InitFlags): Promise<boolean> {
   if (local && (hosted || baseUrl !== undefined)) {
     throw new GdnError('usage', `--local and ${hosted ? '--hosted' : '--base-url'} select different servers`, {
       hint: 'Use one of them.',

@@ -2,7 +2,7 @@ import { realpath, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { flagError } from '../../core/errors.ts'
 import { GdnCommand } from '../command.ts'
-import { type MaxCost, type Money, maxCost } from '../cost/price.ts'
+import { type MaxCost, type Money, parseMaxCost } from '../cost/price.ts'
 import type { Deps } from '../deps.ts'
 import {
   addCommonFlags,
@@ -48,7 +48,7 @@ export function command(deps: Deps, run = mcp): GdnCommand {
     .switchFlag('--allow-spending', 'Let tools spend coins on public networks, up to --max-cost', PERMITS)
     .valueFlag('--max-cost <amount>', 'Maximum cost of the session, with its currency: 5POL or 10USD', {
       group: PERMITS,
-      parse: maxCost,
+      parse: parseMaxCost,
     })
     .valueFlag('--root <dir>', 'Directory that tools can read and write (the current directory)', {
       group: PERMITS,
@@ -73,9 +73,9 @@ export function command(deps: Deps, run = mcp): GdnCommand {
 }
 
 export async function mcp(deps: Deps, flags: McpFlags): Promise<void> {
-  const limit = sessionLimit(flags)
-  const root = await directory(resolve(deps.cwd, flags.root ?? '.'))
-  const passwordFile = flags.passwordFile === undefined ? null : await checkedPasswordFile(deps, flags.passwordFile)
+  const limit = resolveSessionLimit(flags)
+  const root = await resolveDirectory(resolve(deps.cwd, flags.root ?? '.'))
+  const passwordFile = flags.passwordFile === undefined ? null : await resolvePasswordFile(deps, flags.passwordFile)
   const { stateDir } = await deps.settings(flags)
   const { baseUrl, local, profile } = flags
   // Some commands resolve paths relative to the working directory of the process.
@@ -99,7 +99,7 @@ export async function mcp(deps: Deps, flags: McpFlags): Promise<void> {
       ],
       passwordFile,
       toolsets: flags.toolsets ?? ['default'],
-      callTimeout: flags.callTimeout ?? DEFAULT_CALL_TIMEOUT_MS,
+      callTimeoutMs: flags.callTimeout ?? DEFAULT_CALL_TIMEOUT_MS,
       stateDir,
       localFilesIn: async (path, options) => await localFilesIn(deps, root, path, options),
     },
@@ -117,7 +117,7 @@ async function localFilesIn({ env }: Deps, root: string, path: string, options: 
   ])
   const project = await loadProjectFile(root, env.HOME)
   const { map, unknown_columns } = project?.config ?? {}
-  const files = await manifest.localFilesIn(path, { ...options, defaultMap: Object.entries(map ?? {}) })
+  const files = await manifest.findLocalFiles(path, { ...options, defaultMap: Object.entries(map ?? {}) })
   return project === null || (map ?? unknown_columns) === undefined ? files : new Set([...files, project.path])
 }
 
@@ -126,7 +126,7 @@ async function localFilesIn({ env }: Deps, root: string, path: string, options: 
  *
  * @throws GdnError `invalid_input`
  */
-async function checkedPasswordFile({ cwd }: Deps, file: string): Promise<string> {
+async function resolvePasswordFile({ cwd }: Deps, file: string): Promise<string> {
   const { readPasswordFile } = await import('../../keystore/password.ts')
   const path = resolve(cwd, file)
   readPasswordFile(path)
@@ -138,7 +138,7 @@ async function checkedPasswordFile({ cwd }: Deps, file: string): Promise<string>
  *
  * @throws GdnError `usage`
  */
-async function directory(path: string): Promise<string> {
+async function resolveDirectory(path: string): Promise<string> {
   const isDirectory = await stat(path).then(
     (stats) => stats.isDirectory(),
     () => false,
@@ -148,7 +148,7 @@ async function directory(path: string): Promise<string> {
 }
 
 /** @throws GdnError `usage` if flags contradict each other, or if the limit is missing or has no currency */
-function sessionLimit({ allowWrites, allowSpending, maxCost: most }: McpFlags): Money | null {
+function resolveSessionLimit({ allowWrites, allowSpending, maxCost: most }: McpFlags): Money | null {
   if (!allowSpending) {
     if (most === undefined) return null
     throw flagError('--max-cost', 'requires --allow-spending', 'Add --allow-spending, or omit --max-cost.')

@@ -4,7 +4,7 @@ import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { addRunContractFlag } from '../batch/runs/resolve-run.ts'
-import { findRun, listsRuns, type RunFlags, settingsOfRun } from '../batch/runs/resolve-server.ts'
+import { findRun, hasRunChoices, type RunFlags, resolveRunSettings } from '../batch/runs/resolve-server.ts'
 import { GdnCommand } from '../command.ts'
 import { connectExplorer, explorerBase, type WebExplorer } from '../connect/explorer.ts'
 import type { Deps } from '../deps.ts'
@@ -49,7 +49,7 @@ export async function open(deps: Deps, target: string | undefined, flags: OpenFl
       hint: `Specify the run, such as drop.csv. To open a collection, run \`gdn open ${shellWord(flags.contract)}\`.`,
     })
   }
-  const url = await urlOf(deps, target, flags)
+  const url = await findUrl(deps, target, flags)
   if (io.settings.machine) return await io.data(`${JSON.stringify({ url })}\n`)
   if (flags.print || !io.stdoutTty) return await io.data(`${url}\n`)
   const { openInBrowser } = await import('../io/browser.ts')
@@ -58,18 +58,19 @@ export async function open(deps: Deps, target: string | undefined, flags: OpenFl
   await io.data(`${url}\n`)
 }
 
-async function urlOf(deps: Deps, target: string | undefined, flags: OpenFlags): Promise<string> {
+async function findUrl(deps: Deps, target: string | undefined, flags: OpenFlags): Promise<string> {
   const named = target?.startsWith('@') ? (await deps.addresses()).resolve(target, {}) : target
   const run = target === undefined ? null : await findRunByName(deps, target, flags)
   const settings = run?.settings ?? (await deps.settings(flags))
-  const address = run === null && target !== undefined ? await addressOfEns(deps, target, settings, flags) : undefined
+  const address =
+    run === null && target !== undefined ? await resolveEnsAddress(deps, target, settings, flags) : undefined
   const server = await settings.server()
   const explorer = await connectExplorer(deps, server)
   try {
     const base = explorerBase(server)
     if (target === undefined) return `${base}/`
     if (run !== null) return `${base}/runs/${run.id}`
-    return `${base}${await pageOf(explorer, address ?? named ?? target)}`
+    return `${base}${await findPage(explorer, address ?? named ?? target)}`
   } finally {
     await explorer.close()
   }
@@ -79,7 +80,7 @@ async function urlOf(deps: Deps, target: string | undefined, flags: OpenFlags): 
  * Returns the address of a name such as `alice.eth`, on Ethereum or on the configured network. Returns undefined for
  * any other text, because it may be a title that contains a dot.
  */
-async function addressOfEns(
+async function resolveEnsAddress(
   deps: Deps,
   target: string,
   settings: Settings,
@@ -99,33 +100,33 @@ async function findRunByName(
 ): Promise<{ id: string; settings: Settings } | null> {
   try {
     const run = await findRun(deps, target, flags)
-    return { id: run.id, settings: await settingsOfRun(deps, run, flags) }
+    return { id: run.id, settings: await resolveRunSettings(deps, run, flags) }
   } catch (error) {
     // If no run has this name, the name may be an NFT ID, unless --contract is set. If several runs match, this is an
     // error.
-    const isNoRun = error instanceof GdnError && error.code === 'not_found_locally' && !listsRuns(error)
+    const isNoRun = error instanceof GdnError && error.code === 'not_found_locally' && !hasRunChoices(error)
     if (isNoRun && flags.contract === undefined) return null
     throw error
   }
 }
 
-const id = z.string().regex(/^[\w-]{1,100}$/)
-const searchResult = z.object({
+const idSchema = z.string().regex(/^[\w-]{1,100}$/)
+const searchResultSchema = z.object({
   exact: z.discriminatedUnion('kind', [
-    z.object({ kind: z.literal('collection'), collection: z.object({ transaction_gdn_id: id }) }),
-    z.object({ kind: z.literal('nft'), nft: z.object({ nft_gdn_id: id }) }),
-    z.object({ kind: z.literal('owner'), address: id }),
-    z.object({ kind: z.literal('run'), run: z.object({ run: id }) }),
+    z.object({ kind: z.literal('collection'), collection: z.object({ transaction_gdn_id: idSchema }) }),
+    z.object({ kind: z.literal('nft'), nft: z.object({ nft_gdn_id: idSchema }) }),
+    z.object({ kind: z.literal('owner'), address: idSchema }),
+    z.object({ kind: z.literal('run'), run: z.object({ run: idSchema }) }),
   ]),
 })
 
 /**
  * Returns the page of the object with this ID or address, or else the search page. Either page may ask for a key first.
  */
-async function pageOf(explorer: WebExplorer, target: string): Promise<string> {
+async function findPage(explorer: WebExplorer, target: string): Promise<string> {
   const query = `q=${encodeURIComponent(target.toWellFormed())}`
   const response = explorer.open ? await explorer.get(`/explorer/search?${query}`).catch(() => null) : null
-  const parsed = searchResult.safeParse(response)
+  const parsed = searchResultSchema.safeParse(response)
   if (!parsed.success) return `/go?${query}`
   const hit = parsed.data.exact
   switch (hit.kind) {

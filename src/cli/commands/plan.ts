@@ -3,10 +3,10 @@ import { DuplicateRows } from '../../batch/rows/duplicate-rows.ts'
 import { count } from '../../core/count.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
-import { SENT_NOTHING, withNothingSent } from '../../core/nothing-sent.ts'
+import { NOTHING_SENT_HINT, withNothingSent } from '../../core/nothing-sent.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { LocalContents } from '../../files/local-content.ts'
-import { NOT_COMMITTED, NOT_REVEALED } from '../../plan/compare.ts'
+import { NOT_COMMITTED_REASON, NOT_REVEALED_REASON } from '../../plan/compare.ts'
 import {
   OTHER_RUN_UNREVEALED_REASON,
   UNREVEALED_MINT_REASON,
@@ -14,11 +14,11 @@ import {
 } from '../../plan/mint-changes.ts'
 import { refuseOtherFile, savePlan } from '../../plan/plan-file.ts'
 import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
-import { dropText } from '../../reveal/drop-state.ts'
+import { describeDropState } from '../../reveal/drop-state.ts'
 import { type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/options/flags.ts'
 import { formatPlanFlags, formatServerFlags } from '../batch/options/format-flags.ts'
-import { duplicateWarnings, printBriefly } from '../batch/report/row-warnings.ts'
+import { duplicateWarnings, printWarningsBriefly } from '../batch/report/row-warnings.ts'
 import { formatBeaconFlag } from '../batch/reveal/next-reveal.ts'
 import { GdnCommand } from '../command.ts'
 import { refuseAboveLimit } from '../cost/run-limit.ts'
@@ -29,11 +29,11 @@ import { checkPlanMaxSupply } from '../plan/check-plan-max-supply.ts'
 import { collectImpossibleChanges, type ImpossibleChanges } from '../plan/impossible-changes.ts'
 import { addPlanFlags, type PlanFlags as OpenFlags, openPlan, type PlanSource } from '../plan/open-plan.ts'
 import { planMarkdown } from '../plan/plan-markdown.ts'
-import { reservedForPlan, typicalOfPlan } from '../plan/plan-use.ts'
+import { estimatePlanReservation, estimateTypicalPlanUse } from '../plan/plan-use.ts'
 import {
   firstChanges,
+  formatOnlyMintCommand,
   noteRecord,
-  onlyMintOf,
   PLAN_VIEW,
   pendingCount,
   pendingPairs,
@@ -72,7 +72,7 @@ export function command(deps: Deps, run = plan): GdnCommand {
     .with(addServerFlags, (own) => addOutputFlags(own, ['markdown'], (file) => `To save the plan, use --out ${file}.`))
     .action(async (manifest: string, flags: PlanFlags) => {
       await run(deps, manifest, flags).catch((error: unknown) => {
-        throw withNothingSent(error, SENT_NOTHING)
+        throw withNothingSent(error, NOTHING_SENT_HINT)
       })
     })
 }
@@ -108,7 +108,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       const pending = pendingCount(changePlan.counts)
       if (pending > 0) {
         await quotePlan(planning, changePlan)
-        printBriefly(deps, [...drawn.warnings.all, ...duplicateWarnings(drawn.warnings.file, duplicates)])
+        printWarningsBriefly(deps, [...drawn.warnings.all, ...duplicateWarnings(drawn.warnings.file, duplicates)])
       }
       await printPlan(planning, changePlan, isMarkdown ? null : output)
       // Don't save a plan if `apply` would refuse its edited rows.
@@ -157,12 +157,15 @@ async function printPlan(planning: PlanContext, changePlan: ChangePlan, output: 
     await io.print(lines.map((line) => `${line}\n`).join(''))
   } else if (isList) {
     const changes = isBrief ? firstChanges(changePlan, obstacles) : changePlan.changes()
-    await output.many(records(withoutHidden(shownChanges(changes), flags)))
-  } else await output.many(records(changePlan.changes(), listsNotes(output.mode) ? changePlan.notes : []))
+    await output.many(toRecords(filterHidden(shownChanges(changes), flags)))
+  } else await output.many(toRecords(changePlan.changes(), canListNotes(output.mode) ? changePlan.notes : []))
   if (isList) await noteHidden(planning, changePlan, all)
   const allText = isBrief ? 'Add `-o ndjson` to print all changes.' : null
   const apply = `gdn apply ${shellWord(safe(manifest))}${formatPlanFlags(flags)}`
-  printPlanNotes(io, changePlan, obstacles, { allText, onlyMint: onlyMintOf(apply, changePlan, flags.newRows) })
+  printPlanNotes(io, changePlan, obstacles, {
+    allText,
+    onlyMint: formatOnlyMintCommand(apply, changePlan, flags.newRows),
+  })
 }
 
 /** Prints the number of unrevealed NFTs, and how to reveal them. */
@@ -170,13 +173,13 @@ async function noteHidden(planning: PlanContext, { counts }: ChangePlan, { all }
   const { deps, connection, manifest, flags, source, drawn } = planning
   const { io } = deps
   const countOf = (wantedReason: string) => all.find(({ reason }) => reason === wantedReason)?.count ?? 0
-  const hidden = countOf(NOT_REVEALED) + countOf(NOT_COMMITTED)
+  const hidden = countOf(NOT_REVEALED_REASON) + countOf(NOT_COMMITTED_REASON)
   if (hidden === 0) return
   const revealCommand = `gdn reveal ${shellWord(safe(manifest))}${formatPlanFlags(flags)}`
   const state = drawn.sealed?.state ?? null
-  if (state !== null) io.note(`${dropText(state, deps.now())}.`)
+  if (state !== null) io.note(`${describeDropState(state, deps.now())}.`)
   // If a sent row is missing from the manifest, its ID has changed.
-  const isKnown = countOf(NOT_COMMITTED) + countOf(OTHER_RUN_UNREVEALED_REASON) + counts.vanished > 0
+  const isKnown = countOf(NOT_COMMITTED_REASON) + countOf(OTHER_RUN_UNREVEALED_REASON) + counts.vanished > 0
   const isIncomplete = countOf(UNREVEALED_MINT_REASON) + countOf(UNREVEALED_RETRY_REASON) + counts.abandoned > 0
   const { isEditedSince } = await import('../reveal/find-draw.ts')
   const isEdited = isKnown || (await isEditedSince(deps, connection, source, isIncomplete))
@@ -213,9 +216,9 @@ async function quotePlan({ deps, connection, drawn }: PlanContext, plan: ChangeP
   const nfts = { kind: 'nft', count: pendingCount(counts), run: counts.mint > 0 ? minting : null } as const
   const refuseAbove: Parameters<QuoteSpending>[2] = async ({ commandLimit, only }) => {
     const limited = { blockchain, run: run.id, commandLimit, storedLimit: run.maxCost }
-    await refuseAboveLimit(deps, connection, { ...limited, reserved: () => reservedForPlan(plan, { only }) })
+    await refuseAboveLimit(deps, connection, { ...limited, reserved: () => estimatePlanReservation(plan, { only }) })
   }
-  await deps.quote({ connection, blockchain, ...nfts }, () => typicalOfPlan(plan), refuseAbove)
+  await deps.quote({ connection, blockchain, ...nfts }, () => estimateTypicalPlanUse(plan), refuseAbove)
 }
 
 /** Returns the next step for a saved plan. `apply` refuses a plan with an impossible change. */
@@ -234,11 +237,11 @@ function savedText({ counts: { impossible, mint, burn }, otherEdition }: ChangeP
  * Omits NFTs that differ only because they aren't revealed yet, unless the user selects columns. A note contains their
  * number.
  */
-async function* withoutHidden(
+async function* filterHidden(
   changes: AsyncIterable<PlannedChange>,
   { fields }: Pick<PlanFlags, 'fields'>,
 ): AsyncGenerator<PlannedChange> {
-  for await (const change of changes) if (fields !== undefined || change.reason !== NOT_REVEALED) yield change
+  for await (const change of changes) if (fields !== undefined || change.reason !== NOT_REVEALED_REASON) yield change
 }
 
 /** Yields changes with their fields formatted for display. */
@@ -246,9 +249,9 @@ async function* shownChanges(changes: AsyncIterable<PlannedChange>): AsyncGenera
   for await (const change of changes) yield { ...change, fields: change.shown ?? change.fields }
 }
 
-const listsNotes = (mode: OutputMode): boolean => mode === 'json' || mode === 'ndjson'
+const canListNotes = (mode: OutputMode): boolean => mode === 'json' || mode === 'ndjson'
 
-async function* records(
+async function* toRecords(
   changes: AsyncIterable<PlannedChange>,
   notes: readonly string[] = [],
 ): AsyncGenerator<DataRecord> {

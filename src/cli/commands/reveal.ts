@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { isEvm } from '../../api/blockchains.ts'
-import { isoOfSeconds } from '../../api/shuffle-rule.ts'
+import { formatIsoSeconds } from '../../api/shuffle-rule.ts'
 import { openRun, storeRunMaxCost } from '../../batch/runs/runs.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
@@ -8,7 +8,7 @@ import { flagError, GdnError } from '../../core/errors.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import { NO_MANIFEST_HINT } from '../../manifest/source.ts'
 import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
-import { pendingCodeOf, reasonSuffix } from '../../operations/waiting.ts'
+import { reasonSuffix, toPendingCode } from '../../operations/waiting.ts'
 import { applyUpdates, type Update } from '../../plan/apply-updates.ts'
 import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.ts'
 import { recordNfts } from '../../plan/record-changes.ts'
@@ -19,37 +19,37 @@ import {
   uncommittableProblem,
   withFirstCommitment,
 } from '../../reveal/read-commitment.ts'
-import { drawOf } from '../../reveal/shuffle/drawn-rows.ts'
-import { editedWhileReadError, editsOf, findCommittedRun } from '../../reveal/unrevealed.ts'
+import { toDraw } from '../../reveal/shuffle/drawn-rows.ts'
+import { editedWhileReadError, findCommittedRun, findRowEdits } from '../../reveal/unrevealed.ts'
 import { provenanceOfCall } from '../../verify/abi.ts'
 import { missingManifestHint, type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/options/flags.ts'
 import { formerFoldersText } from '../batch/reveal/former-folders.ts'
-import { revealedHiddenWarning } from '../batch/reveal/minted-unrevealed.ts'
-import { commitmentsOf } from '../batch/reveal/shuffled-drop.ts'
+import { warnOfRevealedHiddenRows } from '../batch/reveal/minted-unrevealed.ts'
+import { readCommitments } from '../batch/reveal/shuffled-drop.ts'
 import { editedRowsError, refuseStandardInput, updateRevealedHint } from '../batch/reveal/unrevealed.ts'
 import { GdnCommand } from '../command.ts'
 import { networkText } from '../connect/is-without-value.ts'
 import { addBeaconFlags, type BeaconFlags } from '../connect/open-beacon.ts'
 import { addReaderFlags, openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
-import { maximumCost, noteCost, printNotes, shortageOfRun } from '../cost/at-most.ts'
+import { describeRunShortage, findMaximumCost, noteCost, printNotes } from '../cost/at-most.ts'
 import { ACCEPTED_CONTINUE_NOTE, confirmRaise } from '../cost/confirm-spending.ts'
 import { addPriceFlag } from '../cost/fees.ts'
-import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
-import { meterRun, UNKNOWN_RUN_COSTS, withRunPaid } from '../cost/paid.ts'
-import { maxUseOfChanges, refuseAboveLimit, reservedForChanges } from '../cost/run-limit.ts'
+import { addMaxCostFlag, readEnforcedLimit } from '../cost/limit.ts'
+import { startRunMeter, UNKNOWN_RUN_COSTS, withRunPaid } from '../cost/paid.ts'
+import { estimateMaxChangeUse, refuseAboveLimit, reservedForChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags, addTimeoutFlag, integer, notEmpty } from '../flags/common.ts'
 import { addRefreshFlags, type RefreshingFlags } from '../flags/opensea.ts'
 import { safe } from '../io/io.ts'
 import type { Progress } from '../io/progress.ts'
-import { heldText, limitChanges, permitChanges, spendingOfChanges } from '../plan/change-nfts.ts'
+import { describeChangesSpending, heldText, limitChanges, permitChanges } from '../plan/change-nfts.ts'
 import { confirmNames, storeNames } from '../plan/store-names.ts'
 import { createOutput, type DataRecord, type View } from '../render/output.ts'
-import { checkAbandoned, type Draw, UNDRAWN_STATE } from '../reveal/draw.ts'
+import { checkAbandonedRows, type Draw, UNDRAWN_STATE } from '../reveal/draw.ts'
 import { committedGeneration, refuseOtherName } from '../reveal/other-name.ts'
 import type { RevealInput } from '../reveal/seal-drop.ts'
-import { throwProblems } from './batch/validate.ts'
+import { throwManifestErrors } from './batch/validate.ts'
 
 export type RevealFlags = BatchMintFlags & ReaderFlags & RefreshingFlags & BeaconFlags & { abandonRows?: number }
 
@@ -57,15 +57,15 @@ const FIELDS = [
   ...['run', 'blockchain', 'contract_address', 'provenance', 'rows', 'revealed', 'to_reveal', 'pending', 'failed'],
   ...['unknown', 'not_minted', 'left'],
 ]
-const DRAW = ['seal', 'round', 'round_at']
-const ROWS = ['unrevealed_rows', 'unrevealed_rows_left_out']
+const DRAW_FIELDS = ['seal', 'round', 'round_at']
+const ROW_FIELDS = ['unrevealed_rows', 'unrevealed_rows_left_out']
 const VIEW: View = withRunPaid({
-  fields: [...FIELDS, ...DRAW, ...ROWS],
+  fields: [...FIELDS, ...DRAW_FIELDS, ...ROW_FIELDS],
   columns: FIELDS,
   id: 'run',
   // The rows are printed before the card. Their long headings would leave no room for the hash on a line.
   card: (record) =>
-    [...FIELDS, ...DRAW.filter((field) => record[field] !== null)].map((field) => [field, record[field]]),
+    [...FIELDS, ...DRAW_FIELDS.filter((field) => record[field] !== null)].map((field) => [field, record[field]]),
 })
 
 export function command(deps: Deps, run = reveal): GdnCommand {
@@ -123,10 +123,10 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
   const progress = await io.progress('Finding the NFTs of the rows')
   try {
     const drop = await openDrop({ deps, connection, opened, flags }, hashed, progress)
-    await withPlanOf(drop, progress, async (plan) => {
+    await withDropPlan(drop, progress, async (plan) => {
       printPlan(drop, plan)
       const result = await revealRows(drop, plan)
-      await output.one(recordOf(drop, plan, result))
+      await output.one(toRevealRecord(drop, plan, result))
       const problem = result.error ?? revealError(result.outcomes) ?? noMintedRowsError(plan)
       if (flags.dryRun && problem === null) io.note('Nothing was sent.')
       if (problem !== null) throw problem
@@ -154,7 +154,7 @@ async function openRevealable(deps: Deps, manifest: string, flags: RevealFlags):
 async function openDrop(command: RevealContext, hashed: ReadCommitment, progress: Progress): Promise<CommittedDrop> {
   const { deps, connection, opened } = command
   const { blockchain, contractAddress: contract_address } = opened.options
-  const rows = withFirstCommitment(hashed, await commitmentsOf(deps, connection, contract_address)) ?? hashed
+  const rows = withFirstCommitment(hashed, await readCommitments(deps, connection, contract_address)) ?? hashed
   await checkCommitment(command, rows)
   const { provenance } = rows.commitment
   await refuseOtherName(opened.options, provenance)
@@ -166,7 +166,7 @@ async function openDrop(command: RevealContext, hashed: ReadCommitment, progress
   return { ...committed, draw: await drawIfShuffled(committed, progress) }
 }
 
-async function withPlanOf(
+async function withDropPlan(
   drop: CommittedDrop,
   progress: Progress,
   use: (plan: RevealPlan) => Promise<void>,
@@ -182,16 +182,16 @@ async function withPlanOf(
 }
 
 /** Returns whether the rows of a shuffled drop aren't drawn yet, so that only its slots are known. */
-const isUndrawn = ({ rows, draw }: CommittedDrop): boolean => rows.commitment.rule !== null && draw.drawn === null
+const hasUndrawnRows = ({ rows, draw }: CommittedDrop): boolean => rows.commitment.rule !== null && draw.drawn === null
 
 /** Prints the rows that the plan doesn't reveal. */
 function printPlan(drop: CommittedDrop, plan: RevealPlan): void {
   const { deps, rows, draw, flags } = drop
-  if (rows.commitment.rule !== null) checkAbandoned(plan, flags.abandonRows)
+  if (rows.commitment.rule !== null) checkAbandonedRows(plan, flags.abandonRows)
   if (noMintedRowsError(plan) !== null) return
-  printSkippedRows(deps, plan, isUndrawn(drop))
+  printSkippedRows(deps, plan, hasUndrawnRows(drop))
   const missing = plan.notMinted - plan.undeployed
-  if (flags.dryRun && isUndrawn(drop) && draw.seal === null && missing > 0 && flags.abandonRows === undefined)
+  if (flags.dryRun && hasUndrawnRows(drop) && draw.seal === null && missing > 0 && flags.abandonRows === undefined)
     deps.io.note(`To seal the drop without ${missing === 1 ? 'it' : 'them'}, add --abandon-rows ${missing}.`)
 }
 
@@ -212,10 +212,10 @@ async function revealRows(drop: CommittedDrop, plan: RevealPlan): Promise<Reveal
   const hasEffect = plan.pending > 0 || (flags.maxCost !== undefined && noMintedRowsError(plan) === null)
   const sends = hasEffect && flags.dryRun !== true
   // The draw found no minted rows, but rows may have been minted since then.
-  if (sends && isUndrawn(drop)) throw notDrawnError()
+  if (sends && hasUndrawnRows(drop)) throw notDrawnError()
   if (sends || flags.dryRun) drop.checkPlan(plan)
-  if (plan.pending > 0) await warnOfHidden(deps, opened, rows.commitment.provenance)
-  const commandLimit = hasEffect ? await limitOf(drop, plan) : null
+  if (plan.pending > 0) await warnOfHiddenRows(deps, opened, rows.commitment.provenance)
+  const commandLimit = hasEffect ? await resolveLimit(drop, plan) : null
   let result: RevealResult = { outcomes: noOutcomes(), error: null, nftGdnIds: [], paid: UNKNOWN_RUN_COSTS }
   if (flags.dryRun) return result
   if (sends) result = await sendPlan(drop, plan, commandLimit)
@@ -237,12 +237,12 @@ async function sendPlan(drop: CommittedDrop, plan: RevealPlan, commandLimit: big
   if (commandLimit !== null && plan.run.isKnown) await storeRunMaxCost(options.stateDir, plan.run.id, commandLimit)
   const carried = await limitChanges(deps, connection, options, { limit, commandLimit })
   await storeNames(deps, connection, options, plan)
-  const paidSince = await meterRun(deps, connection, plan.run.id)
+  const paidSince = await startRunMeter(deps, connection, plan.run.id)
   const sent = await sendUpdates(drop, plan, carried)
   return { ...sent, paid: await paidSince() }
 }
 
-function recordOf(
+function toRevealRecord(
   { opened, rows, draw }: CommittedDrop,
   plan: RevealPlan,
   { outcomes, paid }: RevealResult,
@@ -263,7 +263,7 @@ function recordOf(
     left: plan.left,
     seal: draw.seal,
     round: draw.round,
-    round_at: draw.roundAt === null ? null : isoOfSeconds(draw.roundAt),
+    round_at: draw.roundAt === null ? null : formatIsoSeconds(draw.roundAt),
     unrevealed_rows: plan.leftRows,
     unrevealed_rows_left_out: plan.notMinted + plan.left - plan.leftRows.length,
     ...paid,
@@ -271,8 +271,8 @@ function recordOf(
 }
 
 /** Warns if another drop hides the same rows, which the reveal publishes. */
-async function warnOfHidden({ io }: Deps, opened: OpenedManifest, provenance: string): Promise<void> {
-  const warning = await revealedHiddenWarning(opened, provenance)
+async function warnOfHiddenRows({ io }: Deps, opened: OpenedManifest, provenance: string): Promise<void> {
+  const warning = await warnOfRevealedHiddenRows(opened, provenance)
   if (warning !== null) io.warn(safe(warning))
 }
 
@@ -301,7 +301,7 @@ async function recordReveal({ deps, connection, opened, draw }: CommittedDrop, p
   try {
     if (drawn !== null && plan.run.isKnown) {
       const { recordDrop } = await import('../batch/reveal/record-drop.ts')
-      const learned = { seal: { round, roundAt, isNamed }, draw: drawOf(drawn) }
+      const learned = { seal: { round, roundAt, isNamed }, draw: toDraw(drawn) }
       await recordDrop(deps, connection, await openRun(stateDir, plan.run.id), learned)
     }
     await recordNfts({ stateDir }, plan.run, plan.seen())
@@ -312,7 +312,7 @@ async function recordReveal({ deps, connection, opened, draw }: CommittedDrop, p
   }
 }
 
-const MAX_ISSUES = 1_000
+const MAX_LISTED_ISSUES = 1_000
 
 async function hashRows({ io }: Deps, { read }: OpenedManifest): Promise<ReadCommitment> {
   const progress = await io.progress('Hashing the rows and their files')
@@ -321,9 +321,9 @@ async function hashRows({ io }: Deps, { read }: OpenedManifest): Promise<ReadCom
   const issues: ManifestIssue[] = []
   let issueCount = 0
   for await (const item of read()) {
-    if ('issue' in item && issueCount++ < MAX_ISSUES) issues.push(item.issue)
+    if ('issue' in item && issueCount++ < MAX_LISTED_ISSUES) issues.push(item.issue)
   }
-  throwProblems({ issues, issueCount }, null)
+  throwManifestErrors({ issues, issueCount }, null)
   throw editedWhileReadError('the manifest')
 }
 
@@ -355,12 +355,12 @@ async function checkCommitment(
   }
   const committedRun = await findCommittedRun(options)
   if (committedRun?.commitment) {
-    const edits = await editsOf(stateDir, committedRun.commitment, rows)
+    const edits = await findRowEdits(stateDir, committedRun.commitment, rows)
     throw editedRowsError(committedRun, options.manifestPath, edits, flags)
   }
   throw new GdnError(
     'refused',
-    `no commitment of the collection ${to} matches this manifest with ${count(rows.commitment.rows, 'row')}`,
+    `no commitment of the collection ${to} matches this manifest with ${count(rows.commitment.rowCount, 'row')}`,
     {
       place: { file: options.manifestPath ?? undefined },
       hint: `Nothing was sent. Use the manifest and files from the mint, with the rows in the same order. ${updateRevealedHint(options.manifestPath, flags)} To list the rows that differ, run the command on the machine that minted them.${formerFoldersText(options.manifestPath)}`,
@@ -369,7 +369,7 @@ async function checkCommitment(
   )
 }
 
-const MAX_NAMED = 5
+const MAX_LISTED_ROWS = 5
 
 /** @param isUndrawn whether the rows of a shuffled drop aren't drawn yet, so that only its slots are known */
 function printSkippedRows({ io }: Deps, plan: RevealPlan, isUndrawn: boolean): void {
@@ -378,12 +378,12 @@ function printSkippedRows({ io }: Deps, plan: RevealPlan, isUndrawn: boolean): v
   const all = isUndrawn ? left : notMinted + left
   if (all === 0) return
   io.note(`${isUndrawn ? count(all, 'NFT') : count(all, 'row')} will not be revealed:`)
-  for (const row of leftRows.slice(0, MAX_NAMED)) io.note(`  ${placeOf(row)}: ${safe(row.reason)}`)
-  if (all > MAX_NAMED) io.note(`  and ${all - MAX_NAMED} more`)
+  for (const row of leftRows.slice(0, MAX_LISTED_ROWS)) io.note(`  ${formatPlace(row)}: ${safe(row.reason)}`)
+  if (all > MAX_LISTED_ROWS) io.note(`  and ${all - MAX_LISTED_ROWS} more`)
 }
 
 /** Returns the line of a row. In a shuffled drop, adds the row's key. Before the draw, returns only the slot. */
-function placeOf({ line, key, slot }: SkippedRow): string {
+function formatPlace({ line, key, slot }: SkippedRow): string {
   if (line === null) return `slot ${slot}`
   return slot === undefined || key === null ? `line ${line}` : `line ${line} (${safe(key)})`
 }
@@ -415,7 +415,7 @@ function noMintedRowsError({ rows, withoutNft, run, renamed }: RevealPlan): GdnE
  *
  * @throws GdnError `max_cost`
  */
-async function limitOf(
+async function resolveLimit(
   { deps, connection, opened, flags }: CommittedDrop,
   { run, pending, accepted }: RevealPlan,
 ): Promise<bigint | null> {
@@ -423,8 +423,8 @@ async function limitOf(
     options: { blockchain },
     settings,
   } = opened
-  const commandLimit = await enforcedLimit(deps, connection, { flags, settings, blockchain })
-  const reserved = async () => reservedForChanges(await maxUseOfChanges('update', pending - accepted))
+  const commandLimit = await readEnforcedLimit(deps, connection, { flags, settings, blockchain })
+  const reserved = async () => reservedForChanges(await estimateMaxChangeUse('update', pending - accepted))
   await refuseAboveLimit(deps, connection, {
     blockchain,
     run: run.id,
@@ -433,13 +433,13 @@ async function limitOf(
     reserved,
   })
   if (flags.dryRun && pending > 0) {
-    await deps.quote?.(spendingOfChanges(connection, blockchain, { run, count: pending, commandLimit }), null)
+    await deps.quote?.(describeChangesSpending(connection, blockchain, { run, count: pending, commandLimit }), null)
   }
   return commandLimit
 }
 
 /** Yields updates, and adds the IDs of their NFTs to a list. */
-async function* withIds(updates: AsyncIterable<Update>, ids: string[]): AsyncGenerator<Update> {
+async function* collectIds(updates: AsyncIterable<Update>, ids: string[]): AsyncGenerator<Update> {
   for await (const update of updates) {
     ids.push(update.nftGdnId)
     yield update
@@ -459,10 +459,10 @@ async function confirm(drop: CommittedDrop, plan: RevealPlan, commandLimit: bigi
     limit: commandLimit,
     storedLimit: run.maxCost,
     run: run.id,
-    maxUse: () => maxUseOfChanges('update', pending - accepted),
+    maxUse: () => estimateMaxChangeUse('update', pending - accepted),
   }
   if (flags.yes) return await noteCost(deps, connection, blockchain, priced)
-  const cost = await maximumCost(deps, connection, blockchain, priced)
+  const cost = await findMaximumCost(deps, connection, blockchain, priced)
   printNotes(deps, cost.notes)
   const question = `Reveal ${count(pending, 'NFT')} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}? Everyone will see their metadata.`
   await deps.io.confirm(safe(question), '--yes')
@@ -491,8 +491,8 @@ async function sendUpdates(
         timeoutMs: flags.timeout ?? DEFAULT_WAIT_MS,
         shortage: ({ done, failed, unknown }) => {
           const changes = all - done - failed.count - unknown.count
-          const unsent = async () => ({ rows: 0, changes, maxUse: await maxUseOfChanges('update', changes) })
-          return shortageOfRun(deps, connection, { blockchain: options.blockchain, run: limit.run, unsent })
+          const unsent = async () => ({ rows: 0, changes, maxUse: await estimateMaxChangeUse('update', changes) })
+          return describeRunShortage(deps, connection, { blockchain: options.blockchain, run: limit.run, unsent })
         },
         onProgress: (outcomes) => {
           latest = outcomes
@@ -501,7 +501,7 @@ async function sendUpdates(
           progress.update(`Revealing: ${done} of ${all}${accepted}${heldText(outcomes)}`)
         },
       },
-      withIds(plan.updates(), nftGdnIds),
+      collectIds(plan.updates(), nftGdnIds),
     )
     return { outcomes, error: null, nftGdnIds }
   } catch (error) {
@@ -518,7 +518,7 @@ function revealError({ failed, unknown, pending, reason, held, unsent }: Outcome
   const hint = RESUME_HINT
   const details = { failed_rows: failed.first, unknown_rows: unknown.first }
   const reasons = [...unknown.first, ...failed.first]
-    .slice(0, MAX_NAMED)
+    .slice(0, MAX_LISTED_ROWS)
     .map(({ line, reason }) => `\n  line ${line}: ${reason}`)
     .join('')
   if (unknown.count > 0) {
@@ -531,5 +531,5 @@ function revealError({ failed, unknown, pending, reason, held, unsent }: Outcome
   }
   if (pending === 0 && !unsent) return null
   const message = `${count(pending, 'update')} ${pending === 1 ? 'is' : 'are'} still pending${reasonSuffix(reason ?? held)}`
-  return new GdnError(pendingCodeOf(reason), message, { hint, details })
+  return new GdnError(toPendingCode(reason), message, { hint, details })
 }

@@ -5,7 +5,7 @@ import { GdnCommand } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../flags/common.ts'
 import { createOutput, type View } from '../render/output.ts'
-import { SCHEMA_NAMES, SCHEMAS, schemaNamed } from '../schema/schemas.ts'
+import { loadSchema, SCHEMA_NAMES, SCHEMAS } from '../schema/schemas.ts'
 
 const VIEW: View = { fields: ['name', 'summary'], columns: ['name', 'summary'], id: 'name' }
 
@@ -41,7 +41,7 @@ export async function schema(
   }
   refuseOtherForms(flags)
   const isShort = flags.json === true || flags.output !== undefined
-  await io.data(`${JSON.stringify(await schemaNamed(name), null, isShort ? undefined : 2)}\n`)
+  await io.data(`${JSON.stringify(await loadSchema(name), null, isShort ? undefined : 2)}\n`)
 }
 
 /** Rejects --fields and other formats, because a schema is one JSON document. */

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
-import { databaseGiven, holdsPassword } from '../../config/database-url.ts'
-import { DEFAULT_PORT, localApiKeyFile, runningBackend } from '../../config/local-backend.ts'
+import { containsPassword, readDatabaseOptions } from '../../config/database-url.ts'
+import { DEFAULT_PORT, findRunningBackend, localApiKeyFile } from '../../config/local-backend.ts'
 import { localDataDirectory } from '../../config/paths.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import { GdnCommand } from '../command.ts'
-import { addDatabaseFlag, settingsGiven } from '../connect/data-dir.ts'
+import { addDatabaseFlag, findConfigFile } from '../connect/data-dir.ts'
 import type { Deps } from '../deps.ts'
 import { addJsonFlag, duration, integer, notEmpty, oneOf } from '../flags/common.ts'
 import { addServedApiFlags, type ServedApiFlags, servedApiOptions } from '../flags/served-api.ts'
@@ -13,8 +13,8 @@ import { addStoredFilesFlags, storedFilesOptions } from '../flags/stored-files.t
 import { safe } from '../io/io.ts'
 import { announceFaults, readFaults } from '../request/faults.ts'
 import { VERSION } from '../version.ts'
-import { addLogFlags, appendTo, runUnlessStopped, untilAborted, warnPeople } from './serving.ts'
-import { PASSWORD_IN_ARGV, type WorkerFlags, worker } from './worker.ts'
+import { addLogFlags, appendTo, createWarner, runUnlessStopped, untilAborted } from './serving.ts'
+import { PASSWORD_IN_ARGV_WARNING, type WorkerFlags, worker } from './worker.ts'
 
 const ROLES = ['all', 'api', 'worker'] as const
 /** Maximum time to shut down, in addition to the time for requests in flight. */
@@ -99,7 +99,7 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
     host: flags.host ?? '127.0.0.1',
     port: flags.port ?? DEFAULT_PORT,
     dataDir,
-    database: databaseGiven(flags.databaseUrl, env),
+    database: readDatabaseOptions(flags.databaseUrl, env),
     role: flags.role ?? 'all',
     ...storedFilesOptions(flags, env),
     ...servedApiOptions(flags),
@@ -114,13 +114,13 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
     },
     drainMs,
     faults: await readFaults(cwd, flags.faults),
-    settingsFile: settingsGiven(deps, flags),
+    settingsFile: findConfigFile(deps, flags),
     credentialsDirectory: env.CREDENTIALS_DIRECTORY,
     env,
     version: VERSION,
     logLevel: flags.logLevel ?? (flags.logFile === undefined ? 'silent' : 'info'),
     logStream: flags.logFile === undefined ? { write: (line) => io.log(line) } : await appendTo(resolve(flags.logFile)),
-    warn: flags.logLevel === undefined && flags.logFile === undefined ? warnPeople(io, signals) : undefined,
+    warn: flags.logLevel === undefined && flags.logFile === undefined ? createWarner(io, signals) : undefined,
   })
   const named = starting.catch(async (error: unknown) => {
     throw await withPortHolder(deps, error, flags.port ?? DEFAULT_PORT)
@@ -143,7 +143,8 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
       io.note(`gdn backend ${VERSION} listens on ${io.errPaint.bold(backend.url)}`)
       io.note(`  data     ${safe(backend.dataDir)}`)
       io.note(`  API key  in ${safe(localApiKeyFile(backend.dataDir))}`)
-      if (flags.databaseUrl !== undefined && holdsPassword(flags.databaseUrl)) io.warn(`  ${PASSWORD_IN_ARGV}`)
+      if (flags.databaseUrl !== undefined && containsPassword(flags.databaseUrl))
+        io.warn(`  ${PASSWORD_IN_ARGV_WARNING}`)
       if (flags.allowPrivateFiles)
         io.warn('  The backend also fetches files from private addresses (--allow-private-files).')
       if (backend.exposed) for (const line of exposureWarnings(flags)) io.warn(`  ${line}`)
@@ -161,7 +162,7 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
 /** Names the backend that uses the port in a `port_in_use` error. Returns other errors unchanged. */
 async function withPortHolder(deps: Deps, error: unknown, port: number): Promise<unknown> {
   if (!(error instanceof GdnError) || error.code !== 'port_in_use') return error
-  const local = await runningBackend(localDataDirectory(deps.env))
+  const local = await findRunningBackend(localDataDirectory(deps.env))
   if (local !== null && new URL(local.url).port === String(port)) {
     const message = `the local backend (process ${local.pid}) uses port ${port}`
     return error.with({ message, hint: `Run \`gdn local stop\` to stop that backend, or:\n${error.hint ?? ''}` })

@@ -1,11 +1,11 @@
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
-import { orAborted } from '../../core/or-aborted.ts'
+import { rejectOnAbort } from '../../core/or-aborted.ts'
 import { openToAppend } from '../../core/private-file.ts'
 import type { GdnCommand } from '../command.ts'
 import { notEmpty, oneOf } from '../flags/common.ts'
 import type { Io } from '../io/io.ts'
 import type { Signals } from '../io/signals.ts'
-import { localTime } from '../text/local-time.ts'
+import { formatLocalTime } from '../text/local-time.ts'
 
 const LOG_LEVELS = ['silent', 'info', 'debug'] as const
 
@@ -32,10 +32,10 @@ export async function appendTo(path: string): Promise<{ write(line: string): voi
 }
 
 /** Returns a function that prints a backend's warnings with timestamps until the backend stops. */
-export const warnPeople =
+export const createWarner =
   ({ errPaint, warn }: Pick<Io, 'errPaint' | 'warn'>, { signal }: Pick<Signals, 'signal'>) =>
   (line: string): void => {
-    if (!signal.aborted) warn(`${errPaint.dim(localTime(Date.now(), 'minute'))}  ${line}`)
+    if (!signal.aborted) warn(`${errPaint.dim(formatLocalTime(Date.now(), 'minute'))}  ${line}`)
   }
 
 function openLog(path: string): number {
@@ -73,7 +73,7 @@ export async function runUnlessStopped<Result>(
   else signal.addEventListener('abort', onSignal, { once: true })
   again.addEventListener('abort', lose, { once: true })
   try {
-    return await orAborted(work, patience.signal)
+    return await rejectOnAbort(work, patience.signal)
   } catch (error) {
     if (signal.aborted) return null
     throw error

@@ -1,20 +1,20 @@
 import { resolve } from 'node:path'
 import type { Blockchain } from '../../api/blockchains.ts'
-import { databaseGiven, holdsPassword } from '../../config/database-url.ts'
+import { containsPassword, readDatabaseOptions } from '../../config/database-url.ts'
 import { localDataDirectory } from '../../config/paths.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import { GdnCommand } from '../command.ts'
-import { addDatabaseFlag, settingsGiven } from '../connect/data-dir.ts'
+import { addDatabaseFlag, findConfigFile } from '../connect/data-dir.ts'
 import type { Deps } from '../deps.ts'
 import { addJsonFlag, blockchainName, type CommonFlags, integer, notEmpty } from '../flags/common.ts'
 import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '../flags/stored-files.ts'
 import { safe } from '../io/io.ts'
 import { VERSION } from '../version.ts'
-import { addLogFlags, appendTo, type LogFlags, runUnlessStopped, untilAborted, warnPeople } from './serving.ts'
+import { addLogFlags, appendTo, createWarner, type LogFlags, runUnlessStopped, untilAborted } from './serving.ts'
 
 const CLOSE_WITHIN_MS = 5000
 
-export const PASSWORD_IN_ARGV =
+export const PASSWORD_IN_ARGV_WARNING =
   'Every user of this machine can read the password in --database-url. Set GDN_DATABASE_URL instead.'
 
 export interface WorkerFlags extends CommonFlags, StoredFilesFlags, LogFlags {
@@ -64,8 +64,8 @@ export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags
   const { startWorker } = await import('../../server/worker.ts')
   const starting = startWorker({
     dataDir,
-    database: databaseGiven(flags.databaseUrl, env),
-    settingsFile: settingsGiven({ env, cwd }, flags),
+    database: readDatabaseOptions(flags.databaseUrl, env),
+    settingsFile: findConfigFile({ env, cwd }, flags),
     credentialsDirectory: env.CREDENTIALS_DIRECTORY,
     env,
     only: flags.chain,
@@ -75,7 +75,7 @@ export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags
     version: VERSION,
     logLevel: flags.logLevel ?? (flags.logFile === undefined ? 'silent' : 'info'),
     logStream: flags.logFile === undefined ? { write: (line) => io.log(line) } : await appendTo(resolve(flags.logFile)),
-    warn: flags.logLevel === undefined && flags.logFile === undefined ? warnPeople(io, signals) : undefined,
+    warn: flags.logLevel === undefined && flags.logFile === undefined ? createWarner(io, signals) : undefined,
   })
   const running = await runUnlessStopped(signals, starting)
   if (running === null) return
@@ -88,7 +88,8 @@ export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags
       io.note(`gdn worker ${VERSION} is running`)
       io.note(`  database ${safe(running.database)}`)
       if (running.url !== null) io.note(`  health   ${safe(running.url)}`)
-      if (flags.databaseUrl !== undefined && holdsPassword(flags.databaseUrl)) io.warn(`  ${PASSWORD_IN_ARGV}`)
+      if (flags.databaseUrl !== undefined && containsPassword(flags.databaseUrl))
+        io.warn(`  ${PASSWORD_IN_ARGV_WARNING}`)
       io.note('Press Ctrl-C to stop.')
     }
     await untilAborted(signals.signal)

@@ -5,12 +5,12 @@ import { localBackendId } from '../../config/local-backend-id.ts'
 import { localDataDirectory, stateDirectory, userConfigFile, walletsDirectory } from '../../config/paths.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 import { terminalText } from '../../core/terminal-text.ts'
-import { originOfBackend } from '../../operations/run-origin.ts'
+import { toBackendOrigin } from '../../operations/run-origin.ts'
 import { savedAddresses } from '../../state/addresses.ts'
-import { glanceAtState } from '../../state/glance.ts'
+import { queryStateIfReadable } from '../../state/glance.ts'
 import {
-  collectionsOfServers,
   type KnownCollectionOfServer,
+  listKnownCollections,
   type RunName,
   runNames,
 } from '../../state/known-collections.ts'
@@ -21,7 +21,7 @@ interface CompletionValue {
   what: string
 }
 
-const MAX_VALUES = 200
+const MAX_COMPLETION_VALUES = 200
 const MAX_DESCRIPTION_WIDTH = 60
 const MAX_HEAD_BYTES = 512
 
@@ -35,12 +35,15 @@ const SAFE_VALUE = /^@?[\p{L}\p{N}][\p{L}\p{N}._-]{0,127}$/u
  *
  * @param words the words typed so far
  */
-export async function knownValues([kind = '', ...words]: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+export async function completeValues(
+  [kind = '', ...words]: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<string> {
   const find = Object.hasOwn(FINDERS, kind) ? FINDERS[kind] : undefined
   const values = (await find?.(words, env).catch(() => [])) ?? []
   return values
     .filter(({ value }) => SAFE_VALUE.test(value))
-    .slice(0, MAX_VALUES)
+    .slice(0, MAX_COMPLETION_VALUES)
     .map(({ value, what }) => `${value}\t${cutToWidth(terminalText(what), MAX_DESCRIPTION_WIDTH)}\n`)
     .join('')
 }
@@ -48,14 +51,14 @@ export async function knownValues([kind = '', ...words]: readonly string[], env:
 const FINDERS: Readonly<
   Record<string, (words: readonly string[], env: NodeJS.ProcessEnv) => Promise<CompletionValue[]>>
 > = {
-  profiles,
-  collections,
-  wallets,
-  runs: (words, env) => runs(words, env, ({ id, name }) => (SAFE_VALUE.test(name) ? name : id)),
-  'run-names': (words, env) => runs(words, env, ({ runName }) => runName ?? ''),
+  profiles: findProfiles,
+  collections: findCollections,
+  wallets: findWallets,
+  runs: (words, env) => findRuns(words, env, ({ id, name }) => (SAFE_VALUE.test(name) ? name : id)),
+  'run-names': (words, env) => findRuns(words, env, ({ runName }) => runName ?? ''),
 }
 
-async function profiles(_words: readonly string[], env: NodeJS.ProcessEnv): Promise<CompletionValue[]> {
+async function findProfiles(_words: readonly string[], env: NodeJS.ProcessEnv): Promise<CompletionValue[]> {
   const ownProfiles = Object.entries(await readProfiles(env)).filter(([name]) => name !== 'local')
   return [
     { value: 'local', what: 'Use the local backend (gdn local start)' },
@@ -63,12 +66,12 @@ async function profiles(_words: readonly string[], env: NodeJS.ProcessEnv): Prom
   ]
 }
 
-async function runs(
+async function findRuns(
   words: readonly string[],
   env: NodeJS.ProcessEnv,
   nameOf: (run: RunName) => string,
 ): Promise<CompletionValue[]> {
-  const names = runNames(stateDirOf(words, env), MAX_VALUES)
+  const names = runNames(findStateDir(words, env), MAX_COMPLETION_VALUES)
   return names.map((run) => ({
     value: nameOf(run),
     what: `${run.manifest === null ? (run.runName ?? 'standard input') : basename(run.manifest)} on ${run.blockchain}, ${run.startedAt.slice(0, 10)}`,
@@ -79,9 +82,9 @@ async function runs(
  * Returns the collections on the server and blockchain that the typed words or the environment select. By default,
  * returns all collections.
  */
-async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Promise<CompletionValue[]> {
-  const isOfServer = await serverOf(words, env)
-  const all = glanceAtState(stateDirOf(words, env), collectionsOfServers)
+async function findCollections(words: readonly string[], env: NodeJS.ProcessEnv): Promise<CompletionValue[]> {
+  const isOfServer = await createServerFilter(words, env)
+  const all = queryStateIfReadable(findStateDir(words, env), listKnownCollections)
   const blockchain = flagValue(words, '--blockchain', '-b')
   return all
     .filter(isOfServer)
@@ -93,18 +96,18 @@ async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Pr
 }
 
 /** Returns the names of wallets and addresses. For speed, reads only the beginning of each keystore. */
-async function wallets(words: readonly string[], env: NodeJS.ProcessEnv): Promise<CompletionValue[]> {
+async function findWallets(words: readonly string[], env: NodeJS.ProcessEnv): Promise<CompletionValue[]> {
   const folder = walletsDirectory(env)
   const files = await readdir(folder).catch(() => [])
   const names = files.flatMap((file) => /^([a-z0-9][a-z0-9._-]*)\.json$/.exec(file)?.[1] ?? [])
   const keystores = names
     .sort()
-    .slice(0, MAX_VALUES)
+    .slice(0, MAX_COMPLETION_VALUES)
     .map(async (name) => {
       const [, address = ''] = /"address"\s*:\s*"(\w+)"/.exec(await readHead(join(folder, `${name}.json`))) ?? []
       return { value: `@${name}`, what: `Wallet ${await shownAddress(address)}`.trim() }
     })
-  const addresses = glanceAtState(stateDirOf(words, env), savedAddresses)
+  const addresses = queryStateIfReadable(findStateDir(words, env), savedAddresses)
   return [
     ...(await Promise.all(keystores)),
     ...addresses.map(({ name, address }) => ({ value: `@${name}`, what: `Address ${address}` })),
@@ -145,26 +148,26 @@ type IsOfServer = (server: Pick<KnownCollectionOfServer, 'origin' | 'url'>) => b
  * Returns a filter for the server that the typed words or the environment select. Recognizes the local backend by its
  * last known ID.
  */
-async function serverOf(words: readonly string[], env: NodeJS.ProcessEnv): Promise<IsOfServer> {
+async function createServerFilter(words: readonly string[], env: NodeJS.ProcessEnv): Promise<IsOfServer> {
   const profile = words.includes('--local') ? 'local' : flagValue(words, '--profile')
   const url = flagValue(words, '--base-url') ?? (profile === undefined ? env.GDN_BASE_URL : undefined)
-  if (url !== undefined && url !== '') return isAt(url)
+  if (url !== undefined && url !== '') return createUrlFilter(url)
   const name = profile ?? env.GDN_PROFILE
   if (name === undefined || name === '') return () => true
   if (name === 'local') {
     const id = await localBackendId(localDataDirectory(env))
-    return ({ origin }) => id !== null && origin === originOfBackend(id)
+    return ({ origin }) => id !== null && origin === toBackendOrigin(id)
   }
   const profiles = await readProfiles(env)
-  return isAt(Object.hasOwn(profiles, name) ? readTextField(profiles[name], 'base_url') : '')
+  return createUrlFilter(Object.hasOwn(profiles, name) ? readTextField(profiles[name], 'base_url') : '')
 }
 
-function isAt(url: string): IsOfServer {
+function createUrlFilter(url: string): IsOfServer {
   const origin = parseUrl(url)?.origin
   return (server) => origin === undefined || server.origin === origin || server.url === origin
 }
 
-function stateDirOf(words: readonly string[], env: NodeJS.ProcessEnv): string {
+function findStateDir(words: readonly string[], env: NodeJS.ProcessEnv): string {
   return stateDirectory(env, flagValue(words, '--state-dir')?.replace(/^~(?=\/|$)/, env.HOME ?? '~'))
 }
 

@@ -1,4 +1,4 @@
-import { holdsPassword } from '../../config/database-url.ts'
+import { containsPassword } from '../../config/database-url.ts'
 import type { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import type { DataDirFlags } from './data-dir.ts'
@@ -6,15 +6,15 @@ import type { DataDirFlags } from './data-dir.ts'
 type PlaceFlags = { [Flag in keyof DataDirFlags | 'config']?: string | undefined }
 
 /** Matches commands that act on a backend's files. They accept the flags that select these files. */
-const COMMAND = /`gdn (chain|tx|key|webhook|db) [^`]+`/g
+const BACKEND_COMMAND_PATTERN = /`gdn (chain|tx|key|webhook|db) [^`]+`/g
 
 /**
  * Returns the flags that select a backend, in the form of a command's arguments. Omits a URL that contains a password.
  */
-export function backendFlagWords({ dataDir, databaseUrl, config }: PlaceFlags): string {
+export function formatBackendFlags({ dataDir, databaseUrl, config }: PlaceFlags): string {
   const flags = [
     ['--data-dir', dataDir],
-    ['--database-url', databaseUrl === undefined || holdsPassword(databaseUrl) ? undefined : databaseUrl],
+    ['--database-url', databaseUrl === undefined || containsPassword(databaseUrl) ? undefined : databaseUrl],
     ['--config', config],
   ]
   return flags.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${shellWord(value)}`])).join('')
@@ -22,9 +22,9 @@ export function backendFlagWords({ dataDir, databaseUrl, config }: PlaceFlags): 
 
 /** Adds flags to the commands in a text, so that they use the same backend as the current command. */
 export function addBackendFlags(text: string, flags: PlaceFlags): string {
-  return text.replace(COMMAND, (command, noun) => {
+  return text.replace(BACKEND_COMMAND_PATTERN, (command, noun) => {
     if (/ --(data-dir|database-url|config|help)\b/.test(command)) return command
-    const place = backendFlagWords(noun === 'chain' ? flags : { ...flags, config: undefined })
+    const place = formatBackendFlags(noun === 'chain' ? flags : { ...flags, config: undefined })
     return `${command.slice(0, -1)}${place}\``
   })
 }

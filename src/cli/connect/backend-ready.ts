@@ -5,10 +5,10 @@ import { parseJson } from '../../core/json.ts'
 
 const TIMEOUT_MS = 10_000
 
-const readiness = z.object({ problems: z.array(z.string()).optional(), warnings: z.array(z.string()).optional() })
+const readinessSchema = z.object({ problems: z.array(z.string()).optional(), warnings: z.array(z.string()).optional() })
 
 /** Requests the readiness of a backend on this machine. */
-export async function askReady(url: string, signal: AbortSignal): Promise<TransportResponse> {
+export async function requestReadiness(url: string, signal: AbortSignal): Promise<TransportResponse> {
   const transport = await createTransport('single')
   try {
     const request = { method: 'GET', url: `${url}/readyz`, headers: {}, timeoutMs: TIMEOUT_MS, signal } as const
@@ -19,7 +19,7 @@ export async function askReady(url: string, signal: AbortSignal): Promise<Transp
 }
 
 /** Returns the problems that a gdn backend reports at `/readyz`. Other servers report none. */
-export function problemsIn(readyz: Uint8Array): string[] {
-  const { data: { problems = [], warnings = [] } = {} } = readiness.safeParse(parseJson(readyz))
+export function parseReadinessProblems(readyz: Uint8Array): string[] {
+  const { data: { problems = [], warnings = [] } = {} } = readinessSchema.safeParse(parseJson(readyz))
   return [...problems, ...warnings]
 }

@@ -12,10 +12,10 @@ type Client = Pick<ApiClient, 'call' | 'send'>
  * @throws GdnError `unauthorized`; `forbidden` if the key has none of the known permissions; `unreachable`;
  * `bad_answer`
  */
-export async function tryKey(client: Client, signal: AbortSignal): Promise<void> {
+export async function verifyKey(client: Client, signal: AbortSignal): Promise<void> {
   const error = await checkReadPermission(client, signal)
   if (error === null) return
-  const permissions = await seemingPermissions(client, signal)
+  const permissions = await probePermissions(client, signal)
   if (![...permissions.values()].includes(true)) throw error
 }
 
@@ -36,7 +36,7 @@ async function checkReadPermission(client: Client, signal: AbortSignal): Promise
 }
 
 /** An endpoint for each permission. Each endpoint rejects an empty request, so the request has no effect. */
-const PROBES = [
+const PERMISSION_PROBES = [
   ['nft:read', 'getisgdnnft'],
   ['nft:create', 'createnft'],
   ['nft:transfer', 'transfernft'],
@@ -51,13 +51,10 @@ const PROBES = [
  * permission before the content, so the status shows whether the key has the permission. Null means that the status
  * doesn't show this.
  */
-export async function seemingPermissions(
-  client: Client,
-  signal: AbortSignal,
-): Promise<Map<Permission, boolean | null>> {
+export async function probePermissions(client: Client, signal: AbortSignal): Promise<Map<Permission, boolean | null>> {
   const permissions = new Map<Permission, boolean | null>()
   const empty = new TextEncoder().encode('{}')
-  for (const [permission, endpoint] of PROBES) {
+  for (const [permission, endpoint] of PERMISSION_PROBES) {
     const result = await client.send(endpoint, empty, { idempotencyKey: crypto.randomUUID(), signal })
     const status = result.kind === 'answered' ? result.status : 0
     // A server with another API version may not have the endpoint.

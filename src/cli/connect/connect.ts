@@ -4,7 +4,7 @@ import type { KnownBackends } from '../../client/known-backends.ts'
 import { createSharedPace } from '../../client/pace/shared-pace.ts'
 import { createPacer } from '../../client/pacer.ts'
 import { paceDirectories } from '../../config/paths.ts'
-import { proxyOf } from '../../config/proxy.ts'
+import { readProxies } from '../../config/proxy.ts'
 import type { Settings } from '../../config/settings.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Connection } from '../deps.ts'
@@ -21,7 +21,7 @@ export async function connect(
 ): Promise<Connection> {
   const server = await settings.server()
   const apiKey = await settings.apiKey(server)
-  const proxy = server.isLoopback ? undefined : proxyOf(env)
+  const proxy = server.isLoopback ? undefined : readProxies(env)
   const onExchange = io.settings.debug ? (await import('./debug-exchange.ts')).debugExchanges(io) : undefined
   const shared = createSharedPace({
     folders: paceDirectories(env),
@@ -46,7 +46,7 @@ export async function connect(
   const uploading = withStorage(client, {
     settings,
     env,
-    proxy: proxyOf(env),
+    proxy: readProxies(env),
     userAgent: `gdn/${VERSION}`,
     onExchange,
   })

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
-import { databaseGiven, type SpecifiedDatabase } from '../../config/database-url.ts'
-import { runningBackend } from '../../config/local-backend.ts'
+import { readDatabaseOptions, type SpecifiedDatabase } from '../../config/database-url.ts'
+import { findRunningBackend } from '../../config/local-backend.ts'
 import { localBackendId } from '../../config/local-backend-id.ts'
 import { localDataDirectory } from '../../config/paths.ts'
-import { checkedOrigin, isLoopbackOrigin, type Server } from '../../config/server.ts'
+import { isLoopbackOrigin, parseServerOrigin, type Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'
-import { orAborted } from '../../core/or-aborted.ts'
+import { rejectOnAbort } from '../../core/or-aborted.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import type { Store } from '../../server/store/open-store.ts'
 import type { GdnCommand } from '../command.ts'
@@ -42,7 +42,7 @@ export function addBackendFlags(command: GdnCommand): GdnCommand {
 }
 
 /** Returns the data directory. Default: the directory that `gdn serve` and `gdn local start` use. */
-export function dataDirOf({ env, cwd }: Pick<Deps, 'env' | 'cwd'>, flags: DataDirFlags): string {
+export function resolveDataDir({ env, cwd }: Pick<Deps, 'env' | 'cwd'>, flags: DataDirFlags): string {
   return flags.dataDir === undefined ? localDataDirectory(env) : resolve(cwd, flags.dataDir)
 }
 
@@ -55,9 +55,9 @@ export function databasePlace(
   flags: DataDirFlags & { config?: string },
 ): { dataDir: string; database: SpecifiedDatabase; settingsFile: string | undefined } {
   return {
-    dataDir: dataDirOf(deps, flags),
-    database: databaseGiven(flags.databaseUrl, deps.env),
-    settingsFile: settingsGiven(deps, flags),
+    dataDir: resolveDataDir(deps, flags),
+    database: readDatabaseOptions(flags.databaseUrl, deps.env),
+    settingsFile: findConfigFile(deps, flags),
   }
 }
 
@@ -94,9 +94,9 @@ async function refuseOtherServer(
 ): Promise<void> {
   const { baseUrl, server } = await settings({})
   if (baseUrl === null) return
-  const origin = checkedOrigin(baseUrl.value, baseUrl.from)
-  const running = await runningBackend(dataDir)
-  let isOther = running === null || checkedOrigin(running.url) !== origin
+  const origin = parseServerOrigin(baseUrl.value, baseUrl.from)
+  const running = await findRunningBackend(dataDir)
+  let isOther = running === null || parseServerOrigin(running.url) !== origin
   if (isLoopbackOrigin(origin)) {
     isOther =
       running === null
@@ -124,29 +124,29 @@ async function isOtherBackend(identify: Deps['identify'], server: Server, dataDi
  * Runs `work` with the database of a backend, which may be running. A signal stops it, even if the database doesn't
  * respond.
  */
-export async function onDatabase<Result>(
+export async function withBackendDatabase<Result>(
   deps: Pick<Deps, 'env' | 'cwd' | 'signals' | 'io' | 'settings' | 'identify'>,
   flags: DataDirFlags,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
-  return await onPlace(deps, await administeredPlace(deps, flags), work)
+  return await withDatabaseAt(deps, await administeredPlace(deps, flags), work)
 }
 
 /** Runs `work` with the given database, and stops it on a signal. */
-export async function onPlace<Result>(
+export async function withDatabaseAt<Result>(
   { signals }: Pick<Deps, 'signals'>,
   place: DatabaseOptions,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
   const { withDatabase } = await import('../../server/open-database.ts')
-  return await orAborted(withDatabase(place, work), signals.signal)
+  return await rejectOnAbort(withDatabase(place, work), signals.signal)
 }
 
 /**
  * Returns the configuration file that a flag or the environment specifies. If undefined, the file in the data directory
  * applies.
  */
-export function settingsGiven(
+export function findConfigFile(
   { env, cwd }: Pick<Deps, 'env' | 'cwd'>,
   { config }: { config?: string },
 ): string | undefined {

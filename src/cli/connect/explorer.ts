@@ -3,7 +3,7 @@ import { parseBaseUrl } from '../../client/base-url.ts'
 import { createTransport } from '../../client/create-transport.ts'
 import { unreachableError } from '../../client/network-error.ts'
 import { TransportError, type TransportResponse } from '../../client/transport.ts'
-import { proxyOf } from '../../config/proxy.ts'
+import { readProxies } from '../../config/proxy.ts'
 import type { Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
@@ -17,7 +17,7 @@ const TIMEOUT_MS = 10_000
 /** Matches the session cookie. Proxies in front of the backend may set other cookies. */
 const SESSION_COOKIE = /\bgdn_session_[0-9a-f]{8}=[\w.-]+/
 
-const session = z.object({ version: z.string(), open: z.boolean() })
+const sessionSchema = z.object({ version: z.string(), open: z.boolean() })
 
 /** The web explorer of a gdn backend, and its data. */
 export interface WebExplorer {
@@ -42,7 +42,7 @@ export async function connectExplorer(
   server: Server,
   apiKey: () => Promise<Secret | null> = async () => null,
 ): Promise<WebExplorer> {
-  const proxy = server.isLoopback ? undefined : proxyOf(env)
+  const proxy = server.isLoopback ? undefined : readProxies(env)
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   let cookie: string | null = null
   const ask = async (path: string, body?: unknown): Promise<TransportResponse> => {
@@ -81,7 +81,7 @@ export async function connectExplorer(
   }
   try {
     const response = await ask('/explorer/session')
-    const parsed = session.safeParse(response.status === 200 ? parseJson(response.body) : null)
+    const parsed = sessionSchema.safeParse(response.status === 200 ? parseJson(response.body) : null)
     if (!parsed.success) throw noExplorerError(server, response)
     return {
       open: parsed.data.open || (await logIn()),

@@ -1,7 +1,7 @@
 import type { CollectionRecord } from '../../api/endpoints/getcollections.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { Connection, Deps } from '../deps.ts'
-import { findByAddress, knownCollections, readCollections } from './known-collections.ts'
+import { findCollectionByAddress, knownCollections, readCollections } from './known-collections.ts'
 
 /**
  * Returns the server's record of a collection; undefined if unknown. The records of collections that this machine
@@ -14,7 +14,7 @@ export async function findCollection(
 ): Promise<CollectionRecord | undefined> {
   const { signal } = deps.signals
   try {
-    const collection = findByAddress(await knownCollections(deps, connection), contract)
+    const collection = findCollectionByAddress(await knownCollections(deps, connection), contract)
     const records =
       collection === undefined ? [] : await readCollections(connection, [collection.transaction_gdn_id], signal)
     return records[0]

@@ -1,7 +1,7 @@
 import type { IdentifiedBackend } from '../../client/backend.ts'
 import { createTransport } from '../../client/create-transport.ts'
 import type { KnownBackends } from '../../client/known-backends.ts'
-import { proxyOf } from '../../config/proxy.ts'
+import { readProxies } from '../../config/proxy.ts'
 import type { Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { Edge } from '../deps.ts'
@@ -20,7 +20,7 @@ export async function identify(
   { baseUrl, isLoopback }: Server,
   how: 'once' | 'patiently' = 'patiently',
 ): Promise<IdentifiedBackend> {
-  const proxy = isLoopback ? undefined : proxyOf(env)
+  const proxy = isLoopback ? undefined : readProxies(env)
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   try {
     return {

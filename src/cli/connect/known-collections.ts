@@ -1,15 +1,15 @@
 import type { CollectionRecord } from '../../api/endpoints/getcollections.ts'
-import { sameAddress } from '../../api/same-address.ts'
+import { isSameAddress } from '../../api/same-address.ts'
 import { refuseSilentBackend } from '../../client/backend.ts'
 import type { Server } from '../../config/server.ts'
 import { chunksOf } from '../../core/chunks-of.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
-import { glanceAtState } from '../../state/glance.ts'
+import { queryStateIfReadable } from '../../state/glance.ts'
 import {
-  collectionsOfServers,
-  enterCollection,
   type KnownCollection,
   type KnownCollectionOfServer,
+  listKnownCollections,
+  storeKnownCollection,
 } from '../../state/known-collections.ts'
 import type { Connection, Deps } from '../deps.ts'
 
@@ -22,12 +22,12 @@ type ConnectionPlace = Pick<Connection, 'server' | 'settings'>
  * @throws GdnError `data_dir`, `run_busy`, `native_missing` if the state can't be read; `unreachable`
  */
 export async function knownCollections(deps: Deps, { server, settings }: ConnectionPlace): Promise<KnownCollection[]> {
-  const { openStateIfThere } = await import('../../state/open-state.ts')
+  const { openStateIfExists } = await import('../../state/open-state.ts')
   const { signal } = deps.signals
-  const state = await openStateIfThere(settings.stateDir, { signal })
+  const state = await openStateIfExists(settings.stateDir, { signal })
   if (state === null) return []
   try {
-    return await ofServer(deps, server, await state.read(collectionsOfServers, signal))
+    return await filterByServer(deps, server, await state.read(listKnownCollections, signal))
   } finally {
     state.close()
   }
@@ -42,14 +42,14 @@ export async function readCollectionsIfReady(
   { server, settings }: ConnectionPlace,
   addresses: readonly string[],
 ): Promise<KnownCollection[]> {
-  const all = glanceAtState(settings.stateDir, collectionsOfServers)
+  const all = queryStateIfReadable(settings.stateDir, listKnownCollections)
   const fitting = all.filter(({ contract_address: contract }) =>
-    addresses.some((address) => sameAddress(contract ?? '', address)),
+    addresses.some((address) => isSameAddress(contract ?? '', address)),
   )
-  return await ofServer(deps, server, fitting)
+  return await filterByServer(deps, server, fitting)
 }
 
-async function ofServer(
+async function filterByServer(
   deps: Deps,
   server: Server,
   all: readonly KnownCollectionOfServer[],
@@ -96,13 +96,15 @@ export async function rememberCollection(
   const origin = runOrigin(server, await deps.identify(server))
   const { withState } = await import('../../state/open-state.ts')
   await withState(settings.stateDir, (state) =>
-    state.write((sql) => enterCollection(sql, { origin, url: server.origin }, collection)),
+    state.write((sql) => storeKnownCollection(sql, { origin, url: server.origin }, collection)),
   )
 }
 
-export function findByAddress<Known extends Pick<KnownCollection, 'contract_address'>>(
+export function findCollectionByAddress<Known extends Pick<KnownCollection, 'contract_address'>>(
   collections: readonly Known[],
   address: string,
 ): Known | undefined {
-  return collections.find(({ contract_address }) => contract_address !== null && sameAddress(contract_address, address))
+  return collections.find(
+    ({ contract_address }) => contract_address !== null && isSameAddress(contract_address, address),
+  )
 }

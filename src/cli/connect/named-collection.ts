@@ -9,20 +9,20 @@ import type { Deps } from '../deps.ts'
 import type { ServerFlags } from '../flags/common.ts'
 import { knownCollections } from './known-collections.ts'
 
-type Flags = ServerFlags & { blockchain?: Blockchain; contract?: string }
+type CollectionFlags = ServerFlags & { blockchain?: Blockchain; contract?: string }
 
 /**
  * Returns whether a value looks like an address, even one with a missing or wrong digit, or like the name of a wallet.
  */
-const isLikeAddress = (value: string): boolean => /^(?:0x.*|@.*|[1-9A-HJ-NP-Za-km-z]{32,44})$/is.test(value.trim())
+const looksLikeAddress = (value: string): boolean => /^(?:0x.*|@.*|[1-9A-HJ-NP-Za-km-z]{32,44})$/is.test(value.trim())
 
 /**
  * Replaces a collection name in `--contract` with the collection's address, so that commands only receive addresses.
  */
 export async function resolveContractName(command: GdnCommand, deps: Deps): Promise<void> {
-  const { contract, ...flags } = command.opts<Flags>()
+  const { contract, ...flags } = command.opts<CollectionFlags>()
   if (contract === undefined || command.getOptionValueSource('contract') !== 'cli') return
-  command.setOptionValue('contract', await addressOfCollection(deps, contract, flags, '--contract'))
+  command.setOptionValue('contract', await resolveCollectionAddress(deps, contract, flags, '--contract'))
 }
 
 /**
@@ -32,8 +32,13 @@ export async function resolveContractName(command: GdnCommand, deps: Deps): Prom
  * @param place the flag or argument that names the collection, for errors
  * @throws GdnError `usage` for an unknown or ambiguous name; the errors of `knownCollections`
  */
-export async function addressOfCollection(deps: Deps, typed: string, flags: Flags, place: string): Promise<string> {
-  if (typed === '' || isLikeAddress(typed)) return typed
+export async function resolveCollectionAddress(
+  deps: Deps,
+  typed: string,
+  flags: CollectionFlags,
+  place: string,
+): Promise<string> {
+  if (typed === '' || looksLikeAddress(typed)) return typed
   const settings = await deps.settings(flags)
   const server: Server = await settings.server()
   const collections = await knownCollections(deps, { settings, server })
@@ -75,11 +80,11 @@ export function findCollectionByName(
   throw flagError(
     place,
     `${fitting.length} collections are named ${quoted(wantedName)}`,
-    ['Use the address of one of them:', ...lines.slice(0, MAX_CHOICES)].join('\n'),
+    ['Use the address of one of them:', ...lines.slice(0, MAX_LISTED_CHOICES)].join('\n'),
   )
 }
 
-const MAX_CHOICES = 10
+const MAX_LISTED_CHOICES = 10
 
 function unknownNameError(typed: string, collections: readonly KnownCollection[], place: string): GdnError {
   const near = nearest(typed.trim(), [...new Set(collections.map(({ name }) => name))])

@@ -1,16 +1,16 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { createTransport } from '../../client/create-transport.ts'
-import { runningBackend } from '../../config/local-backend.ts'
+import { findRunningBackend } from '../../config/local-backend.ts'
 import { localDataDirectory } from '../../config/paths.ts'
-import { proxyFor } from '../../config/proxy.ts'
+import { selectProxies } from '../../config/proxy.ts'
 import type { Server } from '../../config/server.ts'
 import { readUserConfig } from '../../config/user-file.ts'
 import type { GdnError } from '../../core/errors.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import { hasCode } from '../../holders/first-block.ts'
-import { glanceAtState } from '../../state/glance.ts'
-import { collectionsOfServers } from '../../state/known-collections.ts'
+import { queryStateIfReadable } from '../../state/glance.ts'
+import { listKnownCollections } from '../../state/known-collections.ts'
 import { createChainReader } from '../../verify/chain-reader.ts'
 import type { Deps } from '../deps.ts'
 import { VERSION } from '../version.ts'
@@ -23,7 +23,7 @@ export interface NetworkOfServer {
 }
 
 /** Returns the JSON-RPC URL of an embedded chain. */
-const urlOf = ({ baseUrl, blockchain }: NetworkOfServer): string => `${baseUrl}/rpc/${blockchain}`
+const toRpcUrl = ({ baseUrl, blockchain }: NetworkOfServer): string => `${baseUrl}/rpc/${blockchain}`
 
 /** If an address has no code on one network, adds the networks on which it has code to the error. */
 export async function addNetworksToError(
@@ -42,7 +42,7 @@ export async function addNetworksToError(
   if (first === undefined) return error
   const names = networks.map((network) => `${network.blockchain} (${network.baseUrl})`)
   return error.with({
-    hint: `The address has code on ${names.join(' and ')}. Use \`-b ${first.blockchain} --rpc-url ${urlOf(first)}\`.`,
+    hint: `The address has code on ${names.join(' and ')}. Use \`-b ${first.blockchain} --rpc-url ${toRpcUrl(first)}\`.`,
     details: { networks: networks.map((network) => ({ blockchain: network.blockchain, base_url: network.baseUrl })) },
   })
 }
@@ -83,13 +83,13 @@ async function networksWithCode(
 
 async function knownNetworks({ env }: Deps, stateDir: string): Promise<NetworkOfServer[]> {
   const { profiles = {} } = await readUserConfig(env)
-  const local = (await runningBackend(localDataDirectory(env)))?.url
+  const local = (await findRunningBackend(localDataDirectory(env)))?.url
   const ofProfiles = Object.entries(profiles).map(([name, { base_url, blockchain }]) => ({
     url: base_url ?? (name === 'local' ? local : undefined),
     blockchain,
   }))
   const networks = new Map<string, NetworkOfServer>()
-  for (const { url, blockchain } of [...ofProfiles, ...glanceAtState(stateDir, collectionsOfServers)]) {
+  for (const { url, blockchain } of [...ofProfiles, ...queryStateIfReadable(stateDir, listKnownCollections)]) {
     const baseUrl = url?.replace(/\/+$/, '') ?? ''
     if (blockchain === undefined || !isEvm(blockchain) || parseUrl(baseUrl) === null) continue
     networks.set(`${baseUrl} ${blockchain}`, { baseUrl, blockchain })
@@ -104,11 +104,11 @@ async function isDeployedOn(
   signal: AbortSignal,
 ): Promise<boolean> {
   const transport = await createTransport('single', {
-    proxy: proxyFor(network.baseUrl, env),
+    proxy: selectProxies(network.baseUrl, env),
     onExchange: debugExchanges(io),
   })
   const reader = createChainReader({
-    url: urlOf(network),
+    url: toRpcUrl(network),
     transport,
     clock: { now: () => performance.now(), sleep, random: Math.random },
     userAgent: `gdn/${VERSION}`,

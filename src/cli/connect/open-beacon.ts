@@ -1,6 +1,6 @@
 import { createTransport } from '../../client/create-transport.ts'
 import type { TransportRequest } from '../../client/transport.ts'
-import { proxyOf } from '../../config/proxy.ts'
+import { readProxies } from '../../config/proxy.ts'
 import { readText } from '../../config/read-text.ts'
 import { flagError } from '../../core/errors.ts'
 import type { BeaconSource } from '../../reveal/shuffle/read-beacon.ts'
@@ -29,7 +29,10 @@ export function addBeaconFlags(command: GdnCommand, group?: string): GdnCommand 
 }
 
 /** Opens the beacon that the flags specify. Default: drand's quicknet. */
-export async function openBeaconOf({ env, io, now }: Deps, { beaconUrl, beacon }: BeaconFlags): Promise<BeaconSource> {
+export async function openConfiguredBeacon(
+  { env, io, now }: Deps,
+  { beaconUrl, beacon }: BeaconFlags,
+): Promise<BeaconSource> {
   if (beacon !== undefined && beaconUrl !== undefined) {
     throw flagError('--beacon', 'replaces --beacon-url', 'Use one of them.')
   }
@@ -40,7 +43,7 @@ export async function openBeaconOf({ env, io, now }: Deps, { beaconUrl, beacon }
     urls: beaconUrl,
     transport: {
       async request(request: TransportRequest) {
-        const transport = await createTransport('single', { proxy: proxyOf(env), onExchange: debugExchanges(io) })
+        const transport = await createTransport('single', { proxy: readProxies(env), onExchange: debugExchanges(io) })
         try {
           return await transport.request(request)
         } finally {

@@ -1,8 +1,8 @@
 import { blockchainHint } from '../../api/blockchain-hint.ts'
 import { type Blockchain, blockchainWithId, chainIdOf, isKnownBlockchain } from '../../api/blockchains.ts'
 import { createTransport } from '../../client/create-transport.ts'
-import { statusOf } from '../../client/responses.ts'
-import { proxyOf } from '../../config/proxy.ts'
+import { findStatus } from '../../client/responses.ts'
+import { readProxies } from '../../config/proxy.ts'
 import type { Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'
 import { createPace } from '../../files/pace.ts'
@@ -10,7 +10,7 @@ import { type ChainReader, createChainReader } from '../../verify/chain-reader.t
 import type { Deps } from '../deps.ts'
 import { VERSION } from '../version.ts'
 import { debugExchanges } from './debug-exchange.ts'
-import { asNodeError, type ReaderFlags, specifiedRpc } from './open-verifier.ts'
+import { addNodeHint, type ReaderFlags, specifiedRpc } from './open-verifier.ts'
 
 export interface OpenChain {
   reader: ChainReader
@@ -39,7 +39,7 @@ export async function openChain(
   const named = specifiedRpc(deps, flags)
   const url = named?.url ?? (server === null ? null : `${server.baseUrl}/rpc/${blockchain}`)
   if (url === null) throw noNodeError(blockchain)
-  const proxy = named === null && server?.isLoopback === true ? undefined : proxyOf(env)
+  const proxy = named === null && server?.isLoopback === true ? undefined : readProxies(env)
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   const { signal } = signals
   const pace = createPace({ atOnce: Number.POSITIVE_INFINITY, apartMs: 1000 / (perSecond ?? Number.POSITIVE_INFINITY) })
@@ -61,7 +61,7 @@ export async function openChain(
   try {
     const chainId = await reader.chainId()
     const expected = chainIdOf(blockchain)
-    if (expected === null && named !== null) warnOfName(deps, blockchain, chainId)
+    if (expected === null && named !== null) warnOfBlockchainName(deps, blockchain, chainId)
     if (expected === null || chainId === expected) return { reader, chainId, isEmbedded: named === null, close }
     throw new GdnError('usage', `has the chain ID ${chainId}, but ${blockchain} has ${expected}`, {
       place: { flag: named?.flag ?? '--rpc-url' },
@@ -69,8 +69,8 @@ export async function openChain(
     })
   } catch (error) {
     await close()
-    if (named !== null) throw asNodeError(error, named.flag)
-    throw statusOf(error) === 404 ? noNodeError(blockchain) : error
+    if (named !== null) throw addNodeHint(error, named.flag)
+    throw findStatus(error) === 404 ? noNodeError(blockchain) : error
   }
 }
 
@@ -78,7 +78,7 @@ export async function openChain(
  * Warns if gdn doesn't know the name of a blockchain, because archives and snapshots record this name with the
  * contract.
  */
-function warnOfName({ io }: Deps, blockchain: Blockchain, chainId: number): void {
+function warnOfBlockchainName({ io }: Deps, blockchain: Blockchain, chainId: number): void {
   const knownName = blockchainWithId(chainId)
   const suggestion = knownName === null ? '' : `, which belongs to ${knownName}. Did you mean -b ${knownName}?`
   io.warn(`gdn has no blockchain named ${blockchain}. The node has the chain ID ${chainId}${suggestion || '.'}`)

@@ -1,5 +1,5 @@
 import { createTransport } from '../../client/create-transport.ts'
-import { proxyOf } from '../../config/proxy.ts'
+import { readProxies } from '../../config/proxy.ts'
 import type { Setting, Settings } from '../../config/settings.ts'
 import { flagError } from '../../core/errors.ts'
 import { hasUserInfo, parseUrl } from '../../core/parse-url.ts'
@@ -20,9 +20,9 @@ export async function withEns<Result>(
   { ccip = true }: { ccip?: boolean | undefined },
   work: (resolver: EnsResolver) => Promise<Result>,
 ): Promise<Result> {
-  const { url, setting } = checkedNode(node)
+  const { url, setting } = checkNode(node)
   const userAgent = `gdn/${VERSION}`
-  const transport = await createTransport('single', { proxy: proxyOf(env), onExchange: debugExchanges(io) })
+  const transport = await createTransport('single', { proxy: readProxies(env), onExchange: debugExchanges(io) })
   const gateways = ccip ? createGatewayClient({ userAgent }) : null
   try {
     return await work(
@@ -33,7 +33,7 @@ export async function withEns<Result>(
   }
 }
 
-function checkedNode({ value, from }: Setting<string>): { url: string; setting: string } {
+function checkNode({ value, from }: Setting<string>): { url: string; setting: string } {
   const setting = from.startsWith('profile ') ? `ens_rpc_url of ${from}` : from
   const url = httpUrl(value, setting)
   const parsed = parseUrl(url)

@@ -3,7 +3,7 @@ import { flagError, GdnError } from '../../core/errors.ts'
 import { readPrivateText } from '../../core/private-file.ts'
 import type { RemoteNetwork } from '../../server/chain/evm/remote/remote-network.ts'
 import type { Deps } from '../deps.ts'
-import { asNodeError, httpUrl, type ReaderFlags, specifiedRpc } from './open-verifier.ts'
+import { addNodeHint, httpUrl, type ReaderFlags, specifiedRpc } from './open-verifier.ts'
 
 export interface NodeFlags extends ReaderFlags {
   rpcUrlFile?: string
@@ -46,11 +46,11 @@ export async function withNetwork<Result>(
   { blockchain, pollMs, signal }: { blockchain: EvmBlockchain; pollMs?: number; signal: AbortSignal },
   work: (network: RemoteNetwork) => Promise<Result>,
 ): Promise<Result> {
-  const [{ createRemoteNetwork }, { chainIdNamed }] = await Promise.all([
+  const [{ createRemoteNetwork }, { findChainId }] = await Promise.all([
     import('../../server/chain/evm/remote/remote-network.ts'),
     import('../../server/settings/networks.ts'),
   ])
-  const chainId = chainIdNamed(blockchain)
+  const chainId = findChainId(blockchain)
   if (chainId === null) {
     throw new GdnError('usage', `can't be checked, because only the server knows the chain ID of ${blockchain}`, {
       place: { flag },
@@ -71,7 +71,7 @@ export async function withNetwork<Result>(
   } catch (error) {
     if (!(error instanceof GdnError) || error.code !== 'invalid_config') {
       // If the user doesn't specify a node, the caller adds the server to the error.
-      throw flag === '--blockchain' ? error : asNodeError(error, flag)
+      throw flag === '--blockchain' ? error : addNodeHint(error, flag)
     }
     throw flagError(flag, error.message, `Use the URL of a node of ${blockchain}.`)
   } finally {

@@ -1,12 +1,12 @@
 import { type Blockchain, chainIdOf, isEvm } from '../../api/blockchains.ts'
 import { createTransport } from '../../client/create-transport.ts'
-import { statusOf } from '../../client/responses.ts'
-import { proxyOf } from '../../config/proxy.ts'
-import { NoServer, type Server } from '../../config/server.ts'
+import { findStatus } from '../../client/responses.ts'
+import { readProxies } from '../../config/proxy.ts'
+import { NoServerError, type Server } from '../../config/server.ts'
 import type { Settings } from '../../config/settings.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { parseUrl } from '../../core/parse-url.ts'
-import { knowKeysIn } from '../../core/secret.ts'
+import { rememberKeysInUrl } from '../../core/secret.ts'
 import { sleep } from '../../core/time.ts'
 import { type ChainReader, createChainReader } from '../../verify/chain-reader.ts'
 import { createStorageReader, type StorageReader } from '../../verify/storage-reader.ts'
@@ -29,14 +29,14 @@ export interface VerifyFlags extends ReaderFlags {
   verify?: boolean
 }
 
-const VERIFYING = 'Verifying'
+const VERIFY_GROUP = 'Verifying'
 
 /** Adds `--verify` and the flags for its data sources. */
 export function addVerifyFlags(command: GdnCommand): GdnCommand {
   command.switchFlag(
     '--verify',
     'Compare owner, token URI and metadata with the chain and the storage; exit code 5 if something differs',
-    VERIFYING,
+    VERIFY_GROUP,
   )
   return addReaderFlags(command)
 }
@@ -44,11 +44,11 @@ export function addVerifyFlags(command: GdnCommand): GdnCommand {
 /** Adds `--rpc-url` and `--gateway`. */
 export function addReaderFlags(command: GdnCommand): GdnCommand {
   command.valueFlag('--rpc-url <url>', "JSON-RPC URL of the chain (GDN_RPC_URL, or the server's node)", {
-    group: VERIFYING,
+    group: VERIFY_GROUP,
     parse: httpAddress,
   })
   return command.valueFlag('--gateway <url>', "IPFS gateway (the server's gateway)", {
-    group: VERIFYING,
+    group: VERIFY_GROUP,
     parse: httpAddress,
   })
 }
@@ -90,9 +90,9 @@ export async function openVerifier(
     await close()
     // A node that the user specifies must respond. Many servers give no access to a node, so a server without a node
     // isn't an error.
-    if (named !== null) throw asNodeError(error, named.flag)
+    if (named !== null) throw addNodeHint(error, named.flag)
     if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
-    const why = statusOf(error) === 404 ? `this server provides no access to nodes of ${blockchain}` : error.message
+    const why = findStatus(error) === 404 ? `this server provides no access to nodes of ${blockchain}` : error.message
     return noVerifier(`${why}: set --rpc-url or GDN_RPC_URL to the URL of a node`)
   }
 }
@@ -101,7 +101,7 @@ export async function openVerifier(
  * Adds a hint about the RPC URL to the error of a node that doesn't respond, or that isn't a JSON-RPC node. Returns
  * other errors unchanged.
  */
-export function asNodeError(error: unknown, flag: string): unknown {
+export function addNodeHint(error: unknown, flag: string): unknown {
   if (!(error instanceof GdnError)) return error
   if (error.code === 'bad_answer') {
     return error.with({
@@ -114,7 +114,7 @@ export function asNodeError(error: unknown, flag: string): unknown {
 }
 
 async function readers({ env, io, signals }: Deps, url: string, gateway: string, isLocal: boolean) {
-  const proxy = isLocal ? undefined : proxyOf(env)
+  const proxy = isLocal ? undefined : readProxies(env)
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   const common = {
     transport,
@@ -151,7 +151,7 @@ export async function serverWithNode(settings: Settings): Promise<Server> {
   try {
     return await settings.server()
   } catch (error) {
-    if (!(error instanceof NoServer)) throw error
+    if (!(error instanceof NoServerError)) throw error
     const chain = settings.blockchain === null ? '-b <blockchain> and ' : ''
     throw new GdnError('usage', 'no node is specified, and no server is configured', {
       hint: `Add ${chain}--rpc-url <url> to use a node of the contract's chain. To use the node of a server, add --local or --base-url <url>.`,
@@ -161,7 +161,7 @@ export async function serverWithNode(settings: Settings): Promise<Server> {
 
 export function httpUrl(text: string, flag: string): string {
   if (/^https?:$/.test(parseUrl(text)?.protocol ?? '')) {
-    knowKeysIn(text)
+    rememberKeysInUrl(text)
     return text
   }
   throw new GdnError('usage', 'must be a URL that begins with https:// or http://', { place: { flag } })

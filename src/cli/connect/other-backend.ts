@@ -1,9 +1,9 @@
 import { type Backend, refuseOtherBackend } from '../../client/backend.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
-import { originOfBackend, runOrigin } from '../../operations/run-origin.ts'
-import { backendsOfCollection } from '../../state/collections.ts'
-import { glanceAtState } from '../../state/glance.ts'
+import { runOrigin, toBackendOrigin } from '../../operations/run-origin.ts'
+import { listBackendsOfCollection } from '../../state/collections.ts'
+import { queryStateIfReadable } from '../../state/glance.ts'
 import type { Deps } from '../deps.ts'
 
 /** Matches errors, from a server or from this machine, about a collection that the server doesn't have. */
@@ -27,8 +27,8 @@ export async function withOtherBackend(
     const server = await settings.server()
     if (!server.isLoopback) return error
     const backend = await deps.identify(server, 'once')
-    const recordedBackends = glanceAtState(settings.stateDir, (sql) =>
-      backendsOfCollection(sql, originOfBackend(''), address),
+    const recordedBackends = queryStateIfReadable(settings.stateDir, (sql) =>
+      listBackendsOfCollection(sql, toBackendOrigin(''), address),
     )
     const origin = runOrigin(server, backend)
     const [other] = recordedBackends.some((candidate) => candidate.origin === origin) ? [] : recordedBackends

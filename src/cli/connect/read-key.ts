@@ -15,9 +15,9 @@ const MAX_FILE_BYTES = 64 * 1024
 export async function readApiKey(io: Io, file: string | undefined, question: string): Promise<Secret> {
   if (file !== undefined && file !== '-') {
     await refuseLooseFile(file)
-    return keyIn(await readText(file, MAX_FILE_BYTES, 'invalid_input'), file)
+    return parseKey(await readText(file, MAX_FILE_BYTES, 'invalid_input'), file)
   }
-  if (file === '-' || io.stdin.isTTY !== true) return keyIn(await readInput(io, '-'), 'stdin')
+  if (file === '-' || io.stdin.isTTY !== true) return parseKey(await readInput(io, '-'), 'stdin')
   const key = await askSecret(io, {
     message: question,
     flag: '--key-file',
@@ -27,7 +27,7 @@ export async function readApiKey(io: Io, file: string | undefined, question: str
 }
 
 /** Returns the key in a file, which must contain only one line. */
-export function keyIn(text: string, file: string): Secret {
+export function parseKey(text: string, file: string): Secret {
   const key = text.replace(/\r?\n$/, '')
   if (isKey(key)) return new Secret(key)
   throw new GdnError(

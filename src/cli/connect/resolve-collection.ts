@@ -1,6 +1,6 @@
 import { addressProblem, evmAddressProblem } from '../../api/address.ts'
 import type { Blockchain } from '../../api/blockchains.ts'
-import { sameAddress } from '../../api/same-address.ts'
+import { isSameAddress } from '../../api/same-address.ts'
 import type { Server } from '../../config/server.ts'
 import type { Settings } from '../../config/settings.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
@@ -8,8 +8,14 @@ import type { KnownCollection } from '../../state/known-collections.ts'
 import { missingCollectionError, wrongAddressError } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import type { Io } from '../io/io.ts'
-import { askBlockchain, askCollection, type CollectionChoice, ofRunText, orPrompt } from '../prompt/ask-missing.ts'
-import { findByAddress, knownCollections, readCollections } from './known-collections.ts'
+import {
+  askBlockchain,
+  askCollection,
+  type CollectionChoice,
+  formatRunSuffix,
+  promptIfMissing,
+} from '../prompt/ask-missing.ts'
+import { findCollectionByAddress, knownCollections, readCollections } from './known-collections.ts'
 
 export interface ResolvedCollection {
   contract: string
@@ -46,11 +52,11 @@ export async function resolveCollection(
         collection.contract_address !== null && (wantedBlockchain ?? collection.blockchain) === collection.blockchain,
     )
     .toReversed()
-  const candidates = settings.contract === null ? await ofAccount(deps, settings, onBlockchain) : onBlockchain
+  const candidates = settings.contract === null ? await filterByAccount(deps, settings, onBlockchain) : onBlockchain
   const fitting = withRunsFirst(candidates, ofRuns)
   const chosen =
     settings.contract === null
-      ? (onlyCollectionOf(fitting) ??
+      ? (findOnlyCollection(fitting) ??
         (await promptIfPossible(io, (at) => askCollection(at, fitting, wantedBlockchain))))
       : { contract: settings.contract.value, blockchain: undefined }
   if (chosen === undefined) throw noCollectionError(fitting, collections, { place, hasRuns: ofRuns.length > 0 })
@@ -59,7 +65,7 @@ export async function resolveCollection(
   const blockchain =
     wantedBlockchain ??
     chosen.blockchain ??
-    findByAddress(collections, contract)?.blockchain ??
+    findCollectionByAddress(collections, contract)?.blockchain ??
     (await promptIfPossible(io, (at) => askBlockchain(at, { message: `Blockchain of ${contract}` })))
   if (blockchain === undefined) {
     throw flagError('--blockchain', `the blockchain of ${contract} is not known`, 'Add --blockchain <name>.')
@@ -70,7 +76,7 @@ export async function resolveCollection(
 }
 
 const promptIfPossible = async <Answer>(io: Io | undefined, ask: (io: Io) => Promise<Answer>) =>
-  io === undefined ? undefined : await orPrompt(io, undefined, () => ask(io))
+  io === undefined ? undefined : await promptIfMissing(io, undefined, () => ask(io))
 
 /** Rejects a value that isn't an address on any blockchain, before the prompt for the blockchain. */
 function refuseInvalidAddress(contract: string, { contract: named }: Settings): void {
@@ -83,7 +89,7 @@ function refuseInvalidAddress(contract: string, { contract: named }: Settings): 
  * Filters the known collections by the API key's account, because other accounts may have created collections on this
  * machine. Returns all collections if there are fewer than two or the server doesn't respond.
  */
-async function ofAccount(
+async function filterByAccount(
   deps: Deps,
   settings: Settings,
   collections: readonly KnownCollection[],
@@ -106,7 +112,7 @@ function withRunsFirst(
   ofRuns: readonly CollectionOfRun[],
 ): CollectionChoice[] {
   const runOf = ({ contract_address: contract, blockchain }: KnownCollection) =>
-    ofRuns.find((of) => of.blockchain === blockchain && sameAddress(of.contract, contract ?? ''))
+    ofRuns.find((of) => of.blockchain === blockchain && isSameAddress(of.contract, contract ?? ''))
   const nameOf = (of: CollectionOfRun) =>
     collections.find((collection) => runOf(collection) === of)?.name ?? 'a collection'
   return [
@@ -115,25 +121,25 @@ function withRunsFirst(
   ]
 }
 
-function onlyCollectionOf(fitting: readonly CollectionChoice[]): ResolvedCollection | undefined {
+function findOnlyCollection(fitting: readonly CollectionChoice[]): ResolvedCollection | undefined {
   const [only, ...otherCollections] = fitting
   if (only === undefined || only.contract_address === null || otherCollections.length > 0) return undefined
   return { contract: only.contract_address, blockchain: only.blockchain }
 }
 
-const MAX_CHOICES = 10
+const MAX_LISTED_CHOICES = 10
 
 /** Formats collections to choose from, as a hint. */
-function choicesOf(
+function formatChoices(
   fitting: readonly CollectionChoice[],
   collections: readonly KnownCollection[],
   flag: string,
 ): string {
-  const lines = fitting.slice(0, MAX_CHOICES).map(({ name, contract_address: contract, blockchain, run }) => {
-    const isFound = findByAddress(collections, contract ?? '')?.blockchain === blockchain
-    return `  ${flag}${contract}${isFound ? '' : ` --blockchain ${blockchain}`}  ${name} on ${blockchain}${ofRunText(run)}`
+  const lines = fitting.slice(0, MAX_LISTED_CHOICES).map(({ name, contract_address: contract, blockchain, run }) => {
+    const isFound = findCollectionByAddress(collections, contract ?? '')?.blockchain === blockchain
+    return `  ${flag}${contract}${isFound ? '' : ` --blockchain ${blockchain}`}  ${name} on ${blockchain}${formatRunSuffix(run)}`
   })
-  const more = fitting.length > MAX_CHOICES ? ['Run `gdn collection list` to list all of them.'] : []
+  const more = fitting.length > MAX_LISTED_CHOICES ? ['Run `gdn collection list` to list all of them.'] : []
   return ['Add one of these:', ...lines, ...more].join('\n')
 }
 
@@ -145,7 +151,7 @@ function noCollectionError(
   const flag = place === '--contract' ? '--contract ' : ''
   if (fitting.length > 0) {
     const several = hasRuns ? 'the manifest has runs in several collections' : 'several collections are known'
-    return flagError(place, `${several}, and none is specified`, choicesOf(fitting, collections, flag))
+    return flagError(place, `${several}, and none is specified`, formatChoices(fitting, collections, flag))
   }
   const blockchains = [...new Set(collections.map(({ blockchain }) => blockchain))].join(', ')
   const elsewhere = blockchains === '' ? '' : `The known collections are on other blockchains: ${blockchains}.\n`

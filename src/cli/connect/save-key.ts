@@ -32,7 +32,7 @@ export async function saveKey(
 }
 
 /** Describes where a key is saved. */
-export function placeOfKey({ env }: Pick<Deps, 'env'>, keptIn: KeyStorage): string {
+export function describeKeyPlace({ env }: Pick<Deps, 'env'>, keptIn: KeyStorage): string {
   return keptIn === 'keyring' ? 'the system keyring' : `${credentialsFile(env)}, which only you can read`
 }
 

@@ -4,7 +4,7 @@ import { type IoSettings, isSet } from '../io/io.ts'
  * Reads the output settings from the raw arguments, because errors in the arguments are reported with these settings.
  * Arguments after `--` belong to another command.
  */
-export function ioSettings(argv: readonly string[], env: NodeJS.ProcessEnv): IoSettings {
+export function parseIoSettings(argv: readonly string[], env: NodeJS.ProcessEnv): IoSettings {
   const end = argv.indexOf('--')
   const words = end < 0 ? argv : argv.slice(0, end)
   const has = (...names: string[]) => words.some((word) => names.includes(word))

@@ -2,11 +2,11 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import type { Server } from '../../config/server.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { BLOCKS_TO_TRY, isStatePruned } from '../../core/pruned-state.ts'
-import { knownBlock } from '../../holders/block-of.ts'
-import { NoCode } from '../../holders/read-holders.ts'
-import { type Block, blockAt } from '../../verify/block-at.ts'
+import { readKnownBlock } from '../../holders/block-of.ts'
+import { NoCodeError } from '../../holders/read-holders.ts'
+import { type Block, readBlockAt } from '../../verify/block-at.ts'
 import type { CallResult, ChainReader } from '../../verify/chain-reader.ts'
-import { type ContractReader, contractReader } from '../../verify/contract/contract-reader.ts'
+import { type ContractReader, createContractReader } from '../../verify/contract/contract-reader.ts'
 import type { Deps } from '../deps.ts'
 import { withProgress } from '../io/progress.ts'
 import { openChain } from './open-chain.ts'
@@ -48,7 +48,7 @@ export async function withContract<Result>(
       for (let attempt = 1; ; attempt++) {
         const watched = watchPrunedState(chain.reader)
         try {
-          const result = await readAtNewest(deps, watched.node, contract, work)
+          const result = await readAtNewestBlock(deps, watched.node, contract, work)
           if (!watched.isPruned()) return result
         } catch (error) {
           if (!watched.isPruned()) throw error
@@ -57,7 +57,7 @@ export async function withContract<Result>(
       }
     })
   } catch (error) {
-    if (!(error instanceof NoCode)) throw error
+    if (!(error instanceof NoCodeError)) throw error
     const { addNetworksToError } = await import('./networks-with-code.ts')
     throw await addNetworksToError(deps, { contract, blockchain, server, stateDir }, error)
   } finally {
@@ -65,20 +65,20 @@ export async function withContract<Result>(
   }
 }
 
-async function readAtNewest<Result>(
+async function readAtNewestBlock<Result>(
   deps: Deps,
   node: ChainReader,
   contract: string,
   work: (open: OpenContract) => Promise<Result>,
 ): Promise<Result> {
-  const block = await blockAt(node, 'latest')
+  const block = await readBlockAt(node, 'latest')
   if (block === null) throw new GdnError('bad_answer', `${node.origin} does not return its newest block`)
-  const reader = contractReader(node, contract, `0x${block.number.toString(16)}`)
+  const reader = createContractReader(node, contract, `0x${block.number.toString(16)}`)
   const code = await reader.codeAt(contract)
   if ('problem' in code) throw new GdnError('bad_answer', `the code at ${contract} ${code.problem}`)
-  if (code.value === '0x') throw new NoCode(contract, block.number)
+  if (code.value === '0x') throw new NoCodeError(contract, block.number)
   const result = await work({ reader, block, code: code.value })
-  const blockAfter = await knownBlock(node, block.number, deps.sleep, deps.signals.signal)
+  const blockAfter = await readKnownBlock(node, block.number, deps.sleep, deps.signals.signal)
   if (blockAfter?.hash === block.hash) return result
   throw new GdnError('bad_answer', `a reorg replaced block ${block.number} while gdn read the contract`, {
     hint: 'Run the same command again.',

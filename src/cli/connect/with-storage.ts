@@ -38,7 +38,7 @@ export function withStorage(client: ApiClient, surroundings: StorageContext): Up
     ...client,
     async hasPlaceForFiles(signal) {
       // Only gdn backends identify themselves, and all of them accept uploads.
-      serverTakes ??= client.supports('idempotency') === true || (await takesUploads(client, signal))
+      serverTakes ??= client.supports('idempotency') === true || (await acceptsUploads(client, signal))
       return serverTakes || (await storage()) !== null
     },
     async upload(content, name, options = {}) {
@@ -67,7 +67,7 @@ export function withStorage(client: ApiClient, surroundings: StorageContext): Up
  * Returns whether the server accepts uploads, as its response to a request without a file shows. Only a server without
  * the endpoint returns 404 or 405. The upload itself reports other errors.
  */
-async function takesUploads(client: ApiClient, signal: AbortSignal | undefined): Promise<boolean> {
+async function acceptsUploads(client: ApiClient, signal: AbortSignal | undefined): Promise<boolean> {
   const response = await client.send('files', Buffer.from('{}'), { idempotencyKey: 'probe', signal })
   return response.kind !== 'answered' || !lacksEndpoint(response.status)
 }
@@ -84,12 +84,12 @@ async function open(named: StorageSettings, { env, proxy, userAgent, onExchange 
     const { createIpfsNodeStorage } = await import('../../client/storage/ipfs-node.ts')
     return createIpfsNodeStorage({ ...(await line()), api: named.api })
   }
-  const [{ createS3Storage }, { awsCredentials }] = await Promise.all([
+  const [{ createS3Storage }, { readAwsCredentials }] = await Promise.all([
     import('../../client/storage/s3.ts'),
     import('../../object-store/aws-credentials.ts'),
   ])
   const { bucket, prefix, endpoint } = named
-  const credentials = await awsCredentials(env)
+  const credentials = await readAwsCredentials(env)
   const region = named.region ?? (env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1')
   const publicUrl = named.publicUrl ?? `https://${bucket}.s3.${region}.amazonaws.com`
   return createS3Storage({ ...(await line()), bucket, prefix, endpoint, region, publicUrl, credentials })

@@ -1,9 +1,9 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
-import { isStuck } from '../../api/stuck-reason.ts'
+import { isStuckReason } from '../../api/stuck-reason.ts'
 import { type RunCosts, readRunCosts } from '../../client/run-costs.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
-import { inCoins, inGwei, maxBigint } from '../../core/units.ts'
+import { formatCoins, formatGwei, maxBigint } from '../../core/units.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import type { DropGas } from '../../server/chain/evm/cost/drop-gas.ts'
 import type { NetworkFees } from '../../server/chain/fees.ts'
@@ -11,23 +11,23 @@ import { isWithoutValue } from '../connect/is-without-value.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { typicalCost } from './estimate.ts'
-import { type FeesWithSource, feesOfServer } from './fees.ts'
+import { type FeesWithSource, readServerFees } from './fees.ts'
 import {
   type CostReservation,
-  costOfRun,
-  countedAtMaxFee,
-  limitOfRun,
+  countCostAtMaxFee,
+  estimateMaxRunCost,
+  estimateSufficientLimit,
+  findRunLimit,
   type MaximumUse,
-  maxFeeOfRun,
   type RemainingLimit,
   remainingLimit,
   reservedForChanges,
-  sufficientLimitFor,
-  sumOfUses,
+  sumUses,
+  toRunMaxFee,
 } from './run-limit.ts'
 
 /** Maximum time that a prompt waits for fees and costs, in milliseconds. */
-const FEES_MS = 5_000
+const FEES_TIMEOUT_MS = 5_000
 
 /**
  * The maximum gas and data of requests. `estimate` is set for mints, because a limit may permit less than this maximum.
@@ -72,7 +72,7 @@ const NO_COST: MaximumCost = { text: '', notes: [] }
  * Returns the maximum cost of requests. With a limit, this is the remaining part of the limit, including the run's
  * pending requests. Without a limit, it is a worst-case estimate at the current fees, with a note that fees can rise.
  */
-export async function maximumCost(
+export async function findMaximumCost(
   deps: Pick<Deps, 'io' | 'signals'>,
   connection: Pick<Connection, 'client' | 'server'>,
   blockchain: Blockchain | null,
@@ -80,41 +80,45 @@ export async function maximumCost(
 ): Promise<MaximumCost> {
   if (blockchain === null || !isEvm(blockchain) || isWithoutValue(blockchain, connection)) return NO_COST
   const [foundFees, costs] = await Promise.all([
-    withinTime(deps, feesOfServer(deps, blockchain, connection)),
+    withinTime(deps, readServerFees(deps, blockchain, connection)),
     run === undefined ? null : withinTime(deps, readRunCosts(connection, run, deps.signals.signal)),
   ])
   const fresh = foundFees === null ? null : await maxUse()
   const use = fresh === null ? null : addAccepted(fresh, accepted)
-  const highest = maxFee ?? maxFeeOfRun(costs)
-  const needed = foundFees === null || use === null ? null : await costOfRun(use, foundFees.fees, highest)
+  const highest = maxFee ?? toRunMaxFee(costs)
+  const needed = foundFees === null || use === null ? null : await estimateMaxRunCost(use, foundFees.fees, highest)
   // The amount that the server counts already includes accepted rows.
   const added = costs?.counted == null ? use : fresh
   const sufficientLimitWei =
     foundFees === null || added?.estimate === undefined
       ? null
-      : await sufficientLimitFor(reservedFor(added), foundFees.fees, { costs, maxFee: highest })
-  const limit = limitOfRun({ commandLimit, storedLimit }, costs)
+      : await estimateSufficientLimit(toReservation(added), foundFees.fees, { costs, maxFee: highest })
+  const limit = findRunLimit({ commandLimit, storedLimit }, costs)
   const { counted, remaining, payable } =
     limit === null ? { counted: 0n, remaining: null, payable: 0n } : remainingLimit(limit, costs)
   const isReserved = remaining !== null && payable > remaining
   if (needed === null && remaining === null) return NO_COST
   const notes: (string | null)[] = []
-  if (foundFees !== null && needed !== 0n) notes.push(await noteOfMaxFee(foundFees, highest))
+  if (foundFees !== null && needed !== 0n) notes.push(await describeMaxFee(foundFees, highest))
   const coin = foundFees?.coin ?? 'coins'
   if (foundFees !== null && use !== null && needed !== null) {
     notes.push(
-      await noteOfFunds(foundFees, { needed, smallest: smallestGasLimit(use, run), payable: limit && payable }),
+      await describeLackingFunds(foundFees, {
+        needed,
+        smallest: smallestGasLimit(use, run),
+        payable: limit && payable,
+      }),
     )
   }
   if (foundFees !== null && use?.estimate !== undefined && sufficientLimitWei !== null && limit !== null) {
-    const then = countedAtMaxFee(costs, foundFees.fees, highest)
+    const then = countCostAtMaxFee(costs, foundFees.fees, highest)
     const typical = await typicalCost(use.estimate, withinMaxFee(foundFees.fees, highest))
     const estimate = { typical, reserved: sufficientLimitWei - then }
-    notes.push(noteOfLimit(estimate, { counted: then, remaining: maxBigint(0n, limit - then), isReserved, coin }))
+    notes.push(describeLimit(estimate, { counted: then, remaining: maxBigint(0n, limit - then), isReserved, coin }))
   }
-  const atFees = needed === null ? null : `${inCoins(needed, 'up')} ${coin}`
+  const atFees = needed === null ? null : `${formatCoins(needed, 'up')} ${coin}`
   if (limit === null || remaining === null) {
-    if (foundFees !== null && use !== null) notes.push(await noteOfRise(use, foundFees, highest))
+    if (foundFees !== null && use !== null) notes.push(await describeFeeRise(use, foundFees, highest))
     const estimated = `, for an estimated maximum of ${atFees} at the current fees`
     return { text: needed === 0n ? ', without a transaction' : estimated, notes: notes.filter(isNote) }
   }
@@ -133,18 +137,18 @@ export function printNotes({ io }: Pick<Deps, 'io'>, notes: MaximumCost['notes']
 }
 
 /** Returns a note that rows will wait because of a limit; null if no rows will. Amounts are in wei. */
-function noteOfLimit(
+function describeLimit(
   { typical, reserved }: { typical: bigint; reserved: bigint },
   { counted, remaining, isReserved, coin }: { counted: bigint; remaining: bigint; isReserved: boolean; coin: string },
 ): string | null {
   const addition = isReserved ? ' in addition to the reserved amount' : ''
-  const rest = `${coin}${addition}, but only ${inCoins(remaining, 'down')} ${coin} of the limit is left`
-  const sufficientLimitText = `--max-cost ${inCoins(counted + reserved, 'up')}`
+  const rest = `${coin}${addition}, but only ${formatCoins(remaining, 'down')} ${coin} of the limit is left`
+  const sufficientLimitText = `--max-cost ${formatCoins(counted + reserved, 'up')}`
   if (remaining < typical) {
-    return `The estimate is ${inCoins(typical, 'up')} ${rest}. Unless fees fall, the limit is reached before all rows are sent. ${sufficientLimitText} is enough at the current fees.`
+    return `The estimate is ${formatCoins(typical, 'up')} ${rest}. Unless fees fall, the limit is reached before all rows are sent. ${sufficientLimitText} is enough at the current fees.`
   }
   if (remaining >= reserved) return null
-  return `The run reserves at most ${inCoins(reserved, 'up')} ${rest}, so rows wait until earlier transactions are final. To avoid that, use ${sufficientLimitText}.`
+  return `The run reserves at most ${formatCoins(reserved, 'up')} ${rest}, so rows wait until earlier transactions are final. To avoid that, use ${sufficientLimitText}.`
 }
 
 /** Returns the end of the question for requests with a limit. */
@@ -163,17 +167,18 @@ function limitQuestionText(
       ? ' including requests that are already accepted'
       : ''
   const paid = BigInt(costs?.fee_paid ?? 0)
-  if (paid > limit) return `${before}, although the amount already spent (${inCoins(paid)} ${coin}) exceeds the limit`
+  if (paid > limit)
+    return `${before}, although the amount already spent (${formatCoins(paid)} ${coin}) exceeds the limit`
   if (payable === 0n) return `${before}, although the limit is used up`
   if (isSignedAbove && costs?.counted != null) {
-    const maxText = inCoins(payable + counted - limit, 'up')
-    return `, for at most ${maxText} ${coin} including ${transactions} (the limit of ${inCoins(limit)} ${coin} permits nothing more until ${signed === 1 ? 'it is' : 'they are'} final${now})`
+    const maxText = formatCoins(payable + counted - limit, 'up')
+    return `, for at most ${maxText} ${coin} including ${transactions} (the limit of ${formatCoins(limit)} ${coin} permits nothing more until ${signed === 1 ? 'it is' : 'they are'} final${now})`
   }
-  return `, for at most ${inCoins(payable, 'up')} ${coin}${before} (${source}${now})`
+  return `, for at most ${formatCoins(payable, 'up')} ${coin}${before} (${source}${now})`
 }
 
 const addAccepted = (use: PricedUse, accepted: MaximumUse | null): PricedUse =>
-  accepted === null ? use : { ...use, ...sumOfUses([use, accepted]) }
+  accepted === null ? use : { ...use, ...sumUses([use, accepted]) }
 
 /**
  * Returns the gas limit of the smallest transaction; undefined if unknown. A request without a run is a single
@@ -187,56 +192,60 @@ const smallestGasLimit = ({ estimate, gasLimit }: PricedUse, run: string | undef
  *
  * @param highest the maximum fee of their run, in wei; null if it has none
  */
-async function noteOfRise(use: MaximumUse, { fees, coin }: FeesWithSource, highest: bigint | null): Promise<string> {
+async function describeFeeRise(
+  use: MaximumUse,
+  { fees, coin }: FeesWithSource,
+  highest: bigint | null,
+): Promise<string> {
   if (highest === null || highest <= fees.offered) {
     return 'If fees rise, the cost can be higher, unless you set --max-cost.'
   }
-  const maxWei = await costOfRun(use, { ...fees, offered: highest }, null)
-  return `If fees rise, the cost can be up to ${inCoins(maxWei, 'up')} ${coin ?? 'coins'} at the maximum fee of ${inGwei(highest)} gwei, unless you set --max-cost.`
+  const maxWei = await estimateMaxRunCost(use, { ...fees, offered: highest }, null)
+  return `If fees rise, the cost can be up to ${formatCoins(maxWei, 'up')} ${coin ?? 'coins'} at the maximum fee of ${formatGwei(highest)} gwei, unless you set --max-cost.`
 }
 
 /**
  * Returns a note if no signer has enough funds for the maximum cost. This isn't an error, because the requests may cost
  * less.
  */
-async function noteOfFunds(
+async function describeLackingFunds(
   { funds, fees, coin }: FeesWithSource,
   { needed, smallest = 0n, payable }: { needed: bigint; smallest: bigint | undefined; payable: bigint | null },
 ): Promise<string | null> {
   if (funds === null || needed === 0n) return null
-  const { minSignerFunds, reserveFor } = await import('../../server/chain/evm/cost/funding.ts')
-  const all = needed + reserveFor(smallest, fees)
+  const { minSignerFunds, computeReserve } = await import('../../server/chain/evm/cost/funding.ts')
+  const all = needed + computeReserve(smallest, fees)
   const maxWei = payable === null ? null : payable + minSignerFunds({ maxFeePerGas: fees.offered })
   const need = maxWei !== null && maxWei < all ? maxWei : all
   const free = maxBigint(funds.balance - funds.owed, 0n)
   if (free >= need) return null
   const unit = coin ?? 'coins'
-  const has = `The signer ${funds.signer} has ${inCoins(free, 'down')} ${unit}`
+  const has = `The signer ${funds.signer} has ${formatCoins(free, 'down')} ${unit}`
   const rest = funds.owed === 0n ? '' : ' left after its pending transactions'
-  return `${has}${rest}, but the command may need ${inCoins(need, 'up')} ${unit} (see \`to fund\` in gdn cost).`
+  return `${has}${rest}, but the command may need ${formatCoins(need, 'up')} ${unit} (see \`to fund\` in gdn cost).`
 }
 
 /**
  * Returns the amount that a backend reserves for requests. For mints, the amount is higher than their maximum cost.
  */
-export function reservedFor({ gasLimit, bytes, estimate }: PricedUse): CostReservation {
+export function toReservation({ gasLimit, bytes, estimate }: PricedUse): CostReservation {
   if (estimate === undefined) return reservedForChanges({ gasLimit, bytes })
   const { reserved, worst } = estimate
   return { ...reserved, changes: { gasLimit: gasLimit - worst.gasLimit, bytes: bytes - worst.bytes } }
 }
 
 /** Returns a note if the current block requires a higher fee than the maximum fee of a run. */
-async function noteOfMaxFee({ fees }: FeesWithSource, maxFee: bigint | null): Promise<string | null> {
+async function describeMaxFee({ fees }: FeesWithSource, maxFee: bigint | null): Promise<string | null> {
   const { isTooExpensive, sufficientFee } = await import('../../server/chain/evm/cost/run-fee.ts')
   // `typical` stands in for the base fee, which the server doesn't report. It also includes the priority fee, which the
   // server may not need.
   const base = fees.typical
   if (!isTooExpensive(maxFee === null ? null : String(maxFee), { base })) return null
-  return `Blocks currently require ${inGwei(base)} gwei, but the run pays at most ${inGwei(maxFee ?? 0n)} gwei, so rows may wait for lower fees. --max-fee-gwei ${inGwei(sufficientFee(base), 'up')} is enough at the current fees.`
+  return `Blocks currently require ${formatGwei(base)} gwei, but the run pays at most ${formatGwei(maxFee ?? 0n)} gwei, so rows may wait for lower fees. --max-fee-gwei ${formatGwei(sufficientFee(base), 'up')} is enough at the current fees.`
 }
 
 /**
- * Prints the notes of `maximumCost` for a command without a prompt. Without a limit, prints only the notes about the
+ * Prints the notes of `findMaximumCost` for a command without a prompt. Without a limit, prints only the notes about the
  * maximum fee and the signer's funds.
  */
 export async function noteCost(
@@ -247,15 +256,19 @@ export async function noteCost(
 ): Promise<void> {
   const { limit, storedLimit = null, maxFee = null, maxUse } = requests
   if ((limit ?? storedLimit) !== null) {
-    return printNotes(deps, (await maximumCost(deps, connection, blockchain, requests)).notes)
+    return printNotes(deps, (await findMaximumCost(deps, connection, blockchain, requests)).notes)
   }
   if (!isEvm(blockchain) || isWithoutValue(blockchain, connection)) return
-  const foundFees = await withinTime(deps, feesOfServer(deps, blockchain, connection))
+  const foundFees = await withinTime(deps, readServerFees(deps, blockchain, connection))
   if (foundFees === null) return
   const use = await maxUse()
-  const needed = await costOfRun(use, foundFees.fees, maxFee)
-  const ofMaxFee = needed === 0n ? null : await noteOfMaxFee(foundFees, maxFee)
-  const ofFunds = await noteOfFunds(foundFees, { needed, smallest: smallestGasLimit(use, requests.run), payable: null })
+  const needed = await estimateMaxRunCost(use, foundFees.fees, maxFee)
+  const ofMaxFee = needed === 0n ? null : await describeMaxFee(foundFees, maxFee)
+  const ofFunds = await describeLackingFunds(foundFees, {
+    needed,
+    smallest: smallestGasLimit(use, requests.run),
+    payable: null,
+  })
   printNotes(deps, [ofMaxFee, ofFunds].filter(isNote))
 }
 
@@ -274,11 +287,11 @@ export async function sufficientLimit(
     // Read the unsent rows before the costs. A row that is accepted between the two reads is counted twice rather than
     // not at all.
     const use = await reserved()
-    const foundFees = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
+    const foundFees = await withTimeout(readServerFees(deps, blockchain, connection), FEES_TIMEOUT_MS)
     if (foundFees === null) return null
     const costs = await readRunCosts(connection, run, signal)
     const maxFee = await maxFeeAfterRaise(costs, foundFees)
-    return inCoins(await sufficientLimitFor(use, foundFees.fees, { costs, maxFee }), 'up')
+    return formatCoins(await estimateSufficientLimit(use, foundFees.fees, { costs, maxFee }), 'up')
   } catch (error) {
     if (error instanceof GdnError) return null
     throw error
@@ -321,7 +334,7 @@ interface WaitingRun {
  * requests, and the other rows and changes that the run's limit permits. Returns null if no signer lacks funds, or if
  * the server doesn't report funds. If the run waits for another reason, returns that reason.
  */
-export async function shortageOfRun(
+export async function describeRunShortage(
   deps: Pick<Deps, 'io' | 'signals'>,
   connection: Pick<Connection, 'client' | 'server'>,
   { blockchain, run, unsent }: WaitingRun,
@@ -333,49 +346,48 @@ export async function shortageOfRun(
     // not at all.
     const { rows, changes = 0, maxUse, smallestMint = 0n, reserved = reservedForChanges(maxUse) } = await unsent()
     const costs = connection.client.supports('runCosts') === true ? await readRunCosts(connection, run, signal) : null
-    const foundFees = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
+    const foundFees = await withTimeout(readServerFees(deps, blockchain, connection), FEES_TIMEOUT_MS)
     const lack = foundFees?.shortage ?? null
     if (foundFees === null || lack === null) return null
-    const [{ missingFunds }, { minSignerFunds, reserveFor }, { waitingForFees, waitsForLowerFees }] = await Promise.all(
-      [
+    const [{ describeMissingFunds }, { minSignerFunds, computeReserve }, { explainFeeWait, waitsForLowerFees }] =
+      await Promise.all([
         import('../../server/chain/missing-funds.ts'),
         import('../../server/chain/evm/cost/funding.ts'),
         import('../../server/chain/evm/cost/run-fee.ts'),
-      ],
-    )
+      ])
     const reason =
       costs?.waiting ??
-      (costs?.max_fee == null ? null : waitingForFees(costs.max_fee, { base: foundFees.fees.typical }))
-    if (reason !== null && (waitsForLowerFees(reason) || isStuck(reason))) return reason
+      (costs?.max_fee == null ? null : explainFeeWait(costs.max_fee, { base: foundFees.fees.typical }))
+    if (reason !== null && (waitsForLowerFees(reason) || isStuckReason(reason))) return reason
     const { fees, coin } = foundFees
     const { signer, balance, needed, waitingNfts: nfts } = lack
     const payer = { role: 'signer', address: signer, blockchain, coin } as const
     // The smallest transaction leaves the highest reserve. A signer needs only the highest of all reserves.
-    const ownReserve = reserveFor(smallestMint, fees)
+    const ownReserve = computeReserve(smallestMint, fees)
     const reserve = rows + changes === 0 ? lack.reserve : nfts === 0 ? ownReserve : maxBigint(lack.reserve, ownReserve)
-    const maxFee = maxFeeOfRun(costs)
-    const cost = await costOfRun(maxUse, fees, maxFee)
+    const maxFee = toRunMaxFee(costs)
+    const cost = await estimateMaxRunCost(maxUse, fees, maxFee)
     const all = { nfts, unsent: rows, changes, wei: needed - lack.reserve + cost + reserve }
-    const limit = limitOfRun({ commandLimit: null, storedLimit: null }, costs)
-    if (limit === null) return missingFunds(payer, balance, balance + 1n, all)
+    const limit = findRunLimit({ commandLimit: null, storedLimit: null }, costs)
+    if (limit === null) return describeMissingFunds(payer, balance, balance + 1n, all)
     const { counted, remaining, payable } = remainingLimit(limit, costs)
     // If no accepted rows or changes wait for funds, new funds don't release a reserved amount.
     const available = nfts + changes === 0 ? remaining : payable
     const next = smallestRequest({ rows, changes, maxUse, smallestMint })
-    const nextCost = next === null ? 0n : await costOfRun(next, fees, maxFee)
+    const nextCost = next === null ? 0n : await estimateMaxRunCost(next, fees, maxFee)
     if (nextCost > available) {
-      const sufficientLimitWei = await sufficientLimitFor(reserved, fees, { costs, maxFee })
+      const sufficientLimitWei = await estimateSufficientLimit(reserved, fees, { costs, maxFee })
       const unit = coin ?? 'coins'
       const waits = nextCost > payable ? 'waiting for lower fees' : 'waiting until earlier transactions are final'
       const addition = available < payable ? ' in addition to the reserved amount' : ''
-      return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, but only ${inCoins(available, 'down')} ${unit} of the run's limit is left${addition}; repeat the run's command with --max-cost ${inCoins(sufficientLimitWei, 'up')} or more to raise the limit`
+      return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${formatCoins(nextCost, 'up')} ${unit} at the current fees, but only ${formatCoins(available, 'down')} ${unit} of the run's limit is left${addition}; repeat the run's command with --max-cost ${formatCoins(sufficientLimitWei, 'up')} or more to raise the limit`
     }
     const minFunds = minSignerFunds({ maxFeePerGas: fees.offered })
     // The signer also pays for accepted requests of other runs, which `needed` includes. Both `needed` and `counted`
     // include the accepted requests of this run.
     const maxWei = maxBigint(payable + minFunds, needed + limit - counted)
     const isLimited = maxWei < all.wei && maxWei > balance
-    return missingFunds(
+    return describeMissingFunds(
       payer,
       balance,
       balance + 1n,
@@ -396,7 +408,7 @@ function smallestRequest({ rows, changes = 0, maxUse, smallestMint = 0n }: Unsen
 }
 
 /** Warns about transactions of a run that keep their price because they were signed under an earlier limit. */
-export async function warnOfSigned(
+export async function warnOfSignedTransactions(
   deps: Pick<Deps, 'io' | 'signals'>,
   connection: Pick<Connection, 'client'>,
   { limit, run }: { limit: bigint; run: string },
@@ -414,7 +426,7 @@ export async function warnOfSigned(
 /** Returns the server's response; null if the request fails or takes too long for a prompt. */
 async function withinTime<T>(deps: Pick<Deps, 'signals'>, response: Promise<T>): Promise<T | null> {
   try {
-    return await withTimeout(response, FEES_MS)
+    return await withTimeout(response, FEES_TIMEOUT_MS)
   } catch (error) {
     if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
     return null

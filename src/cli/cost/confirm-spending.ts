@@ -1,11 +1,11 @@
 import { type Blockchain, isTestnet } from '../../api/blockchains.ts'
 import { learnSupport } from '../../client/learn-support.ts'
 import { readRunCosts } from '../../client/run-costs.ts'
-import { inCoins, inGwei } from '../../core/units.ts'
+import { formatCoins, formatGwei } from '../../core/units.ts'
 import { isWithoutValue } from '../connect/is-without-value.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
-import { maximumCost, type PricedRequests, printNotes } from './at-most.ts'
+import { findMaximumCost, type PricedRequests, printNotes } from './at-most.ts'
 
 /**
  * Returns whether requests on a blockchain cost money. They are free on a testnet, or if the server runs on this
@@ -48,7 +48,7 @@ export async function confirmSpending(
   if (yes || !(await costsMoney(deps, blockchain, connection))) return
   const where = blockchain === null ? '' : ` on ${blockchain}, a public network,`
   const on = blockchain ?? (await priced?.findBlockchain?.()) ?? null
-  const cost = priced !== null ? await maximumCost(deps, connection, on, priced) : null
+  const cost = priced !== null ? await findMaximumCost(deps, connection, on, priced) : null
   printNotes(deps, cost?.notes ?? [])
   await deps.io.confirm(
     `${safe(action)}${where} through ${connection.server.origin}${safe(cost?.text ?? '')}?`,
@@ -102,17 +102,17 @@ export async function describeRaisedLimits(
   await client.learnCapabilities({ signal: deps.signals.signal })
   if (client.supports('runCosts') !== true) {
     // The server doesn't report whether this change raises the maximum fee.
-    return maxFee === null ? [] : [`maximum fee of this run to ${inGwei(maxFee)} gwei`]
+    return maxFee === null ? [] : [`maximum fee of this run to ${formatGwei(maxFee)} gwei`]
   }
   const costs = await readRunCosts({ client }, run, deps.signals.signal)
   if (costs === null || (costs.counted != null && BigInt(costs.counted) <= BigInt(costs.fee_paid))) return []
   const coin = costs.currency ?? 'coins'
   const raised: string[] = []
   if (maxCost !== null && costs.max_cost !== null && maxCost > BigInt(costs.max_cost)) {
-    raised.push(`limit of this run from ${inCoins(BigInt(costs.max_cost))} to ${inCoins(maxCost)} ${coin}`)
+    raised.push(`limit of this run from ${formatCoins(BigInt(costs.max_cost))} to ${formatCoins(maxCost)} ${coin}`)
   }
   if (maxFee !== null && costs.max_fee !== null && maxFee > BigInt(costs.max_fee)) {
-    raised.push(`maximum fee of this run from ${inGwei(BigInt(costs.max_fee))} to ${inGwei(maxFee)} gwei`)
+    raised.push(`maximum fee of this run from ${formatGwei(BigInt(costs.max_fee))} to ${formatGwei(maxFee)} gwei`)
   }
   return raised
 }

@@ -2,14 +2,14 @@ import type { Settings } from '../../config/settings.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { groupDigits } from '../../core/group-digits.ts'
-import { inCoins, inGwei, type Rounding } from '../../core/units.ts'
+import { formatCoins, formatGwei, type Rounding } from '../../core/units.ts'
 import type { DropGas, DropMeter } from '../../server/chain/evm/cost/drop-gas.ts'
 import type { Cost } from '../../server/chain/evm/cost/network-fees.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import type { DataRecord, RecordCard } from '../render/view.ts'
 import type { CostFlags, FeesWithSource } from './fees.ts'
-import { currencyValueOf, type Money, moneyText, priceSource } from './price.ts'
+import { type Money, moneyText, priceSource, toCurrencyValue } from './price.ts'
 
 export const COST_FIELDS = [
   'transactions',
@@ -37,9 +37,9 @@ export async function estimateData(
   foundFees: FeesWithSource,
   coinPrice: Money | null,
 ): Promise<DataRecord> {
-  const { costOf } = await import('../../server/chain/evm/cost/network-fees.ts')
-  const cost: Cost = costOf(gas, foundFees.fees)
-  const { high } = costOf(gas.apart, foundFees.fees)
+  const { computeCost } = await import('../../server/chain/evm/cost/network-fees.ts')
+  const cost: Cost = computeCost(gas, foundFees.fees)
+  const { high } = computeCost(gas.apart, foundFees.fees)
   return {
     transactions: gas.transactions,
     transactions_high: gas.apart.transactions,
@@ -51,25 +51,25 @@ export async function estimateData(
     data_fee_wei: String(cost.dataFee),
     currency: foundFees.coin,
     coin_price: coinPrice === null ? null : moneyText(coinPrice),
-    cost_estimate: coinPrice === null ? null : moneyText(currencyValueOf(cost.typical, coinPrice)),
+    cost_estimate: coinPrice === null ? null : moneyText(toCurrencyValue(cost.typical, coinPrice)),
     simulated: foundFees.isSimulated,
   }
 }
 
 /** Returns the typical cost of transactions, in wei. */
 export async function typicalCost(gas: Pick<DropGas, 'gas' | 'bytes'>, fees: FeesWithSource['fees']): Promise<bigint> {
-  const { costOf } = await import('../../server/chain/evm/cost/network-fees.ts')
-  return costOf(gas, fees).typical
+  const { computeCost } = await import('../../server/chain/evm/cost/network-fees.ts')
+  return computeCost(gas, fees).typical
 }
 
 /** Returns the balance that a single signer needs to complete a drop, in wei. */
-export async function fundingOf({ worst }: DropGas, { fees }: FeesWithSource): Promise<bigint> {
-  const { fundingFor } = await import('../../server/chain/evm/cost/funding.ts')
-  return fundingFor(worst, fees)
+export async function estimateFunding({ worst }: DropGas, { fees }: FeesWithSource): Promise<bigint> {
+  const { computeFunding } = await import('../../server/chain/evm/cost/funding.ts')
+  return computeFunding(worst, fees)
 }
 
 /** Formats a wei amount from a record in coins. */
-export const coinsIn = (wei: unknown, rounding?: Rounding): string => inCoins(BigInt(String(wei)), rounding)
+export const formatAmount = (wei: unknown, rounding?: Rounding): string => formatCoins(BigInt(String(wei)), rounding)
 
 /** Formats an estimate for a terminal. */
 export function estimateCard(data: DataRecord): RecordCard {
@@ -87,18 +87,21 @@ export function estimateCard(data: DataRecord): RecordCard {
   if (gas_price_wei === undefined || gas_price_wei === null) return []
   const coins = data.currency ?? 'coins'
   const worth = data.cost_estimate === null ? '' : `, ${data.cost_estimate} at ${data.coin_price}`
-  const dataFee = data.data_fee_wei === '0' ? '' : `, ${coinsIn(data.data_fee_wei)} of it for data`
+  const dataFee = data.data_fee_wei === '0' ? '' : `, ${formatAmount(data.data_fee_wei)} of it for data`
   const transactionsText =
     transactions_high === transactions ? '' : `, in up to ${count(Number(transactions_high), 'transaction')}`
-  const range = `${coinsIn(cost_low_wei)} to ${coinsIn(cost_high_wei)} at recent fees${transactionsText}`
+  const range = `${formatAmount(cost_low_wei)} to ${formatAmount(cost_high_wei)} at recent fees${transactionsText}`
   return [
-    ['gas', `${gas}, at ${inGwei(BigInt(String(gas_price_wei)))} gwei`],
-    ['cost', `about ${coinsIn(cost_estimate_wei)} ${coins}${worth}${dataFee}${data.simulated ? ' (simulated)' : ''}`],
+    ['gas', `${gas}, at ${formatGwei(BigInt(String(gas_price_wei)))} gwei`],
+    [
+      'cost',
+      `about ${formatAmount(cost_estimate_wei)} ${coins}${worth}${dataFee}${data.simulated ? ' (simulated)' : ''}`,
+    ],
     ['range', range],
   ]
 }
 
-export const SIMULATED =
+export const SIMULATED_NOTE =
   'This blockchain is an embedded chain: gas and coins are simulated. To use the fees of the network, add --rpc-url <url> with the URL of a node.'
 
 /**

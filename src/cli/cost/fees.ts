@@ -8,14 +8,14 @@ import type { GdnCommand } from '../command.ts'
 import { type Node, type NodeFlags, specifiedNode, withNetwork } from '../connect/open-network.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { notEmpty } from '../flags/common.ts'
-import { type Money, price } from './price.ts'
+import { type Money, parsePrice } from './price.ts'
 
 /** The flags of an estimate. */
 export interface CostFlags extends NodeFlags {
   price?: Money
 }
 
-const COST = 'Cost'
+const COST_GROUP = 'Cost'
 
 /** Adds `--price` and `--rpc-url-file`. */
 export function addCostFlags(command: GdnCommand): GdnCommand {
@@ -23,14 +23,14 @@ export function addCostFlags(command: GdnCommand): GdnCommand {
   return command.valueFlag(
     '--rpc-url-file <file>',
     'File with the JSON-RPC URL from which to read the fees of the network',
-    { group: COST, parse: notEmpty },
+    { group: COST_GROUP, parse: notEmpty },
   )
 }
 
 export const addPriceFlag = (command: GdnCommand): GdnCommand =>
   command.valueFlag('--price <amount>', "Price of the network's coin: 3100 (USD) or 3100EUR", {
-    group: COST,
-    parse: price,
+    group: COST_GROUP,
+    parse: parsePrice,
   })
 
 /** The fees of a network, and details from their source. */
@@ -67,9 +67,9 @@ export async function findFees(
   connection: (() => Promise<Pick<Connection, 'client' | 'server'>>) | null,
 ): Promise<FeesWithSource> {
   const named = specifiedNode(deps, flags)
-  if (named !== null) return await feesOfNode(named, blockchain, deps.signals.signal)
+  if (named !== null) return await readNodeFees(named, blockchain, deps.signals.signal)
   if (connection === null) throw noFeesError('no server or node is specified')
-  return await feesOfServer(deps, blockchain, await connection())
+  return await readServerFees(deps, blockchain, await connection())
 }
 
 /**
@@ -77,7 +77,7 @@ export async function findFees(
  *
  * @throws GdnError if the server doesn't report fees
  */
-export async function feesOfServer(
+export async function readServerFees(
   { signals: { signal } }: Pick<Deps, 'signals'>,
   blockchain: Blockchain,
   { client, server }: Pick<Connection, 'client' | 'server'>,
@@ -131,9 +131,9 @@ function feesWithSource({
   }
 }
 
-async function feesOfNode(node: Node, blockchain: Blockchain, signal: AbortSignal): Promise<FeesWithSource> {
+async function readNodeFees(node: Node, blockchain: Blockchain, signal: AbortSignal): Promise<FeesWithSource> {
   if (!isEvm(blockchain)) throw noFeesError(`costs on ${blockchain} can't be estimated`)
-  const [{ readNetworkFees }, { coinOf }, { RpcError }] = await Promise.all([
+  const [{ readNetworkFees }, { findCoinSymbol }, { RpcError }] = await Promise.all([
     import('../../server/chain/evm/cost/network-fees.ts'),
     import('../../server/settings/networks.ts'),
     import('../../server/chain/rpc/rpc-response.ts'),
@@ -141,7 +141,7 @@ async function feesOfNode(node: Node, blockchain: Blockchain, signal: AbortSigna
   return await withNetwork(node, { blockchain, signal }, async (network) => {
     try {
       const fees = await readNetworkFees(network)
-      return { fees, isSimulated: false, coin: coinOf(network.chainId), max: null, funds: null, shortage: null }
+      return { fees, isSimulated: false, coin: findCoinSymbol(network.chainId), max: null, funds: null, shortage: null }
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
       throw new GdnError('bad_answer', `the node at ${new URL(node.url).host} returned no fees: ${error.message}`)

@@ -1,11 +1,11 @@
 import { createTransport } from '../../client/create-transport.ts'
-import { proxyOf } from '../../config/proxy.ts'
+import { readProxies } from '../../config/proxy.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { debugExchanges } from '../connect/debug-exchange.ts'
 import type { Deps } from '../deps.ts'
 import { VERSION } from '../version.ts'
-import { type Money, type PriceSource, priceAt } from './price.ts'
+import { type Money, type PriceSource, readPriceAt } from './price.ts'
 
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 256 * 1024
@@ -21,7 +21,7 @@ export async function fetchPrice({ env, io, signals }: Deps, source: PriceSource
   }
   const url = fillTemplate(source.url)
   const { host } = new URL(url)
-  const transport = await createTransport('single', { proxy: proxyOf(env), onExchange: debugExchanges(io) })
+  const transport = await createTransport('single', { proxy: readProxies(env), onExchange: debugExchanges(io) })
   try {
     const headers = { accept: 'application/json', 'user-agent': `gdn/${VERSION}` }
     const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES }
@@ -32,7 +32,7 @@ export async function fetchPrice({ env, io, signals }: Deps, source: PriceSource
         throw new GdnError('unreachable', `the price at ${host} can't be read: ${messageOf(cause)}`, { cause })
       })
     if (status !== 200) throw new GdnError('bad_answer', `the price at ${host} can't be read: HTTP ${status}`)
-    return { amount: priceAt(parseJson(body), fillTemplate(source.path), host), currency: source.currency }
+    return { amount: readPriceAt(parseJson(body), fillTemplate(source.path), host), currency: source.currency }
   } finally {
     await transport.close()
   }

@@ -1,8 +1,8 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import { readRunCosts } from '../../client/run-costs.ts'
-import { limitIn, type RunLimit } from '../../client/run-limit.ts'
+import { parseMaxCost, type RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
-import { inCoins } from '../../core/units.ts'
+import { formatCoins } from '../../core/units.ts'
 import type { AcceptedOperation } from '../../operations/types.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
@@ -12,7 +12,7 @@ interface AcceptedLimitOptions {
   /** Returns the limit of this command; null if the command has none. Throws if the limit isn't acceptable. */
   commandLimit: (() => Promise<RunLimit | null>) | null
   /** Stores the operation's limit in wei, for repetitions of the same command. */
-  keep(wei: bigint | null): Promise<void>
+  storeLimit(wei: bigint | null): Promise<void>
   /** Whether to raise a limit without asking for confirmation. */
   yes: boolean | undefined
 }
@@ -29,7 +29,7 @@ export async function limitAcceptedOperation(
   deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,
   connection: Pick<Connection, 'client' | 'server'>,
   { id, request, accepted }: AcceptedOperation,
-  { commandLimit, keep, yes }: AcceptedLimitOptions,
+  { commandLimit, storeLimit, yes }: AcceptedLimitOptions,
 ): Promise<void> {
   const { client } = connection
   const {
@@ -42,12 +42,12 @@ export async function limitAcceptedOperation(
   const costs = isLimiting ? await readRunCosts(connection, id, signal) : null
   // Don't store a limit that comes too late, because every repetition of the command would then fail.
   const refuse = async (why: string): Promise<never> => {
-    await keep(null)
+    await storeLimit(null)
     throw alreadyAcceptedError(why)
   }
   if (costs === null && isLimiting) return await refuse('without a limit')
   const limit = commandLimit === null ? null : await commandLimit()
-  const stated = limit === null ? null : limitIn(limit)
+  const stated = limit === null ? null : parseMaxCost(limit)
   const wei = commandLimit === null ? request.maxCost : stated
   if (wei === null || costs === null) return
   // Cast the type, because the response schema accepts any name.
@@ -59,7 +59,7 @@ export async function limitAcceptedOperation(
     const raised = { run: id, maxCost: wei, effect: 'The backend can then send the accepted request.' }
     await confirmRaise(deps, yes, blockchain, connection, raised)
   }
-  if (commandLimit !== null) await keep(wei)
+  if (commandLimit !== null) await storeLimit(wei)
   if (changes) {
     const { contract_address = await findCollectionAddress(connection, accepted.transaction_gdn_id, signal) } =
       JSON.parse(request.body)
@@ -69,7 +69,7 @@ export async function limitAcceptedOperation(
     await client.call('setrunmaxcost', { ...limited, only_lower }, { signal })
   }
   const after = changes ? ((await readRunCosts(connection, id, signal)) ?? costs) : costs
-  const amount = (value: bigint) => safe(`${inCoins(value, 'up')} ${after.currency ?? 'coins'}`)
+  const amount = (value: bigint) => safe(`${formatCoins(value, 'up')} ${after.currency ?? 'coins'}`)
   const { pending_transactions = 0, counted } = after
   const paid = BigInt(after.fee_paid)
   const committed = pending_transactions > 0 ? BigInt(counted ?? 0) : paid

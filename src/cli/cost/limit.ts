@@ -1,14 +1,14 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import type { Settings } from '../../config/settings.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
-import { inCoins } from '../../core/units.ts'
+import { formatCoins } from '../../core/units.ts'
 import type { NetworkFees } from '../../server/chain/fees.ts'
 import type { GdnCommand } from '../command.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { findPrice } from './estimate.ts'
 import { type CostFlags, type FeesWithSource, findFees } from './fees.ts'
-import { type MaxCost, maxCost, moneyText, weiFor } from './price.ts'
-import { type CostReservation, sufficientLimitFor } from './run-limit.ts'
+import { type MaxCost, moneyText, parseMaxCost, toWei } from './price.ts'
+import { type CostReservation, estimateSufficientLimit } from './run-limit.ts'
 
 export interface LimitFlags extends CostFlags {
   maxCost?: MaxCost
@@ -20,7 +20,7 @@ export interface LimitFlags extends CostFlags {
 export const addMaxCostFlag = (command: GdnCommand, subject: string): GdnCommand =>
   command.valueFlag('--max-cost <amount>', `Maximum cost of ${subject}: 0.5 (coins) or 10USD`, {
     group: 'Cost',
-    parse: maxCost,
+    parse: parseMaxCost,
   })
 
 const maxCostError = (message: string, hint: string) => flagError('--max-cost', message, hint)
@@ -35,7 +35,7 @@ export interface CostLimit {
    * @param all returns the part of a limit that is reserved for all requests to send
    * @throws GdnError `max_cost`
    */
-  refuseBelowOne(hasBegun: boolean, all: () => Promise<CostReservation>): Promise<void>
+  refuseIfTooLow(hasBegun: boolean, all: () => Promise<CostReservation>): Promise<void>
 }
 
 type LimitConnection = Pick<Connection, 'client' | 'server'>
@@ -52,7 +52,7 @@ interface LimitContext<Flags> {
  *
  * @throws GdnError `usage` if the limit is in money and no price is known
  */
-export async function costLimit(
+export async function readCostLimit(
   deps: Deps,
   connection: LimitConnection,
   limited: LimitContext<LimitFlags & { maxCost: MaxCost }>,
@@ -63,17 +63,20 @@ export async function costLimit(
   }
   return {
     wei: isLimited ? wei : null,
-    refuseBelowOne: async (hasBegun, all) => {
+    refuseIfTooLow: async (hasBegun, all) => {
       if (foundFees === null) return
       const fees = withMaxFee(limited.flags.maxFeeGwei, foundFees.fees)
-      const { maxCostOf } = await import('../../server/chain/evm/cost/network-fees.ts')
-      const { ONE_NFT } = await import('../../server/chain/evm/cost/drop-gas.ts')
-      const costOfOne = maxCostOf(ONE_NFT, fees)
+      const { computeMaxCost } = await import('../../server/chain/evm/cost/network-fees.ts')
+      const { ONE_NFT_MAX_GAS } = await import('../../server/chain/evm/cost/drop-gas.ts')
+      const costOfOne = computeMaxCost(ONE_NFT_MAX_GAS, fees)
       if (wei >= costOfOne) return
-      const coin = coinIn(foundFees)
-      const problem = `${inCoins(wei, 'down')} ${coin} is below the maximum cost of one transaction (${inCoins(costOfOne, 'up')} ${coin})`
+      const coin = toCoinName(foundFees)
+      const problem = `${formatCoins(wei, 'down')} ${coin} is below the maximum cost of one transaction (${formatCoins(costOfOne, 'up')} ${coin})`
       if (!isLimited || !hasBegun) {
-        const enough = inCoins(await sufficientLimitFor(await all(), fees, { costs: null, maxFee: null }), 'up')
+        const enough = formatCoins(
+          await estimateSufficientLimit(await all(), fees, { costs: null, maxFee: null }),
+          'up',
+        )
         throw new GdnError('max_cost', problem, {
           place: { flag: '--max-cost' },
           hint: `Nothing was sent, and no limit was changed. --max-cost ${enough} is enough for all rows at the current fees.`,
@@ -89,7 +92,7 @@ export async function costLimit(
  *
  * @throws GdnError `usage` if the limit is in money and no price is known; `refused` if the server doesn't limit costs
  */
-export async function enforcedLimit(
+export async function readEnforcedLimit(
   deps: Deps,
   connection: LimitConnection,
   { flags: { maxCost, price }, settings, blockchain }: LimitContext<Pick<LimitFlags, 'maxCost' | 'price'>>,
@@ -125,7 +128,7 @@ async function readLimit(
   // For example, `0.5POL` on a network whose coin is POL.
   if (maxCost.currency === foundFees?.coin?.toUpperCase()) return { wei: maxCost.amount, foundFees, isLimited }
   const price = await findPrice(deps, flags, settings, foundFees?.coin ?? null)
-  const coin = coinIn(foundFees)
+  const coin = toCoinName(foundFees)
   if (price?.currency !== maxCost.currency && foundFees?.coin != null) {
     const { isKnownCoin } = await import('../../server/settings/networks.ts')
     if (isKnownCoin(maxCost.currency)) {
@@ -147,12 +150,12 @@ async function readLimit(
       `Use ${price.currency}, such as --max-cost 10${price.currency}, or ${coin}, such as 0.5${foundFees?.coin ?? ''}. To use another currency, set --price to the price of one coin in that currency, such as 3100${maxCost.currency}.`,
     )
   }
-  const wei = weiFor(maxCost, price)
-  deps.io.note(`${moneyText(maxCost)} equals ${inCoins(wei)} ${coin} at ${moneyText(price)} per coin.`)
+  const wei = toWei(maxCost, price)
+  deps.io.note(`${moneyText(maxCost)} equals ${formatCoins(wei)} ${coin} at ${moneyText(price)} per coin.`)
   return { wei, foundFees, isLimited }
 }
 
-const coinIn = (foundFees: FeesWithSource | null): string => foundFees?.coin ?? 'coins'
+const toCoinName = (foundFees: FeesWithSource | null): string => foundFees?.coin ?? 'coins'
 
 const withMaxFee = (maxFee: bigint | undefined, fees: NetworkFees): NetworkFees =>
   maxFee !== undefined && maxFee < fees.offered ? { ...fees, offered: maxFee } : fees

@@ -5,16 +5,16 @@ import { parseUnits } from '../../core/units.ts'
 import type { Parse } from '../command.ts'
 import type { Connection, Deps } from '../deps.ts'
 
-const DECIMALS = 9
+const GWEI_DECIMALS = 9
 /** The maximum `max_fee_gwei` in a backend's configuration. */
-const MAX_GWEI = 1_000_000n
+const MAX_FEE_GWEI = 1_000_000n
 
 /** Parses a fee in gwei. Returns wei. */
-export const maxFee: Parse<bigint> = Object.assign(
+export const parseMaxFee: Parse<bigint> = Object.assign(
   (raw: string, flag: string) => {
-    const wei = parseUnits(raw, DECIMALS)
-    if (wei !== null && wei > 0n && wei <= MAX_GWEI * 10n ** BigInt(DECIMALS)) return wei
-    throw flagError(flag, `must be a fee in gwei, such as 30 or 0.05, at most ${MAX_GWEI}, not ${quoted(raw)}`)
+    const wei = parseUnits(raw, GWEI_DECIMALS)
+    if (wei !== null && wei > 0n && wei <= MAX_FEE_GWEI * 10n ** BigInt(GWEI_DECIMALS)) return wei
+    throw flagError(flag, `must be a fee in gwei, such as 30 or 0.05, at most ${MAX_FEE_GWEI}, not ${quoted(raw)}`)
   },
   { takes: { type: 'string' } as const },
 )
@@ -24,7 +24,7 @@ export const maxFee: Parse<bigint> = Object.assign(
  *
  * @throws GdnError `usage` on a blockchain whose fees can't be limited
  */
-export async function feeLimit(
+export async function checkFeeLimit(
   { io, signals }: Deps,
   wei: bigint,
   blockchain: Blockchain,

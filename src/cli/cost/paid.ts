@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { transactionRecord } from '../../api/endpoints/gettransactions.ts'
+import type { transactionRecordSchema } from '../../api/endpoints/gettransactions.ts'
 import { readTransaction } from '../../client/read-records.ts'
 import { readRunCosts } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
@@ -9,7 +9,7 @@ import { type Io, safe } from '../io/io.ts'
 import type { DataRecord, Output, View } from '../render/output.ts'
 import { spentText } from './spent.ts'
 
-type Transaction = Partial<z.output<typeof transactionRecord>>
+type Transaction = Partial<z.output<typeof transactionRecordSchema>>
 
 /** Fields with the fees paid by a transaction. */
 const PAID_FIELDS = ['gas_used', 'fee_paid_wei', 'currency', 'simulated']
@@ -20,7 +20,7 @@ const RUN_PAID_FIELDS = [...PAID_FIELDS, 'pending_transactions', 'paid_before']
 export const UNKNOWN_RUN_COSTS: DataRecord = Object.fromEntries(RUN_PAID_FIELDS.map((field) => [field, null]))
 
 /** Returns the fee paid by a transaction, if the server reports it. */
-export function paidFeeOf({
+export function toPaidFee({
   gas_used,
   fee_paid,
   currency,
@@ -34,13 +34,13 @@ export function paidFeeOf({
  * Returns the fee paid by the transaction with this ID. On an error, returns no fee, because the command itself
  * succeeded.
  */
-export async function feeOfTransaction(
+export async function readTransactionFee(
   { signals: { signal } }: Pick<Deps, 'signals'>,
   { client }: Pick<Connection, 'client'>,
   id: string,
 ): Promise<DataRecord> {
   try {
-    return paidFeeOf((await readTransaction({ client, signal }, id)) ?? {})
+    return toPaidFee((await readTransaction({ client, signal }, id)) ?? {})
   } catch (error) {
     if (!(error instanceof GdnError) || signal.aborted) throw error
     return {}
@@ -56,7 +56,7 @@ const MAX_EXTRA_WAIT_MS = 5_000
  * if the server doesn't report the cost or nothing was paid. `paid_before` indicates whether the run had paid fees
  * before.
  */
-export async function meterRun(
+export async function startRunMeter(
   { signals: { signal } }: Pick<Deps, 'signals'>,
   connection: Pick<Connection, 'client'>,
   run: string,
@@ -81,7 +81,7 @@ export async function meterRun(
     const fee_paid = less(after.fee_paid, before?.fee_paid)
     const gas_used = less(after.gas_used, before?.gas_used)
     const paid_before = before !== null && before.fee_paid !== '0'
-    return { ...UNKNOWN_RUN_COSTS, ...paidFeeOf({ ...after, fee_paid, gas_used }), pending_transactions, paid_before }
+    return { ...UNKNOWN_RUN_COSTS, ...toPaidFee({ ...after, fee_paid, gas_used }), pending_transactions, paid_before }
   }
 }
 
@@ -89,7 +89,7 @@ export async function meterRun(
 const MAX_NFTS = 20
 
 /** Returns the fees paid by the mints of NFTs, by NFT ID. Omits NFTs whose fees the server doesn't report. */
-export async function paidByMints(
+export async function readMintFees(
   { signals: { signal } }: Pick<Deps, 'signals'>,
   { client }: Pick<Connection, 'client'>,
   ids: readonly string[],
@@ -100,7 +100,7 @@ export async function paidByMints(
     for (const id of ids) {
       const { events } = await client.call('getnfthistory', { nft_gdn_id: id, limit: 1 }, { signal })
       const mint = events.find(({ kind }) => kind === 'mint')
-      if (mint?.gas_used != null) paid.set(id, paidFeeOf(mint))
+      if (mint?.gas_used != null) paid.set(id, toPaidFee(mint))
     }
   } catch (error) {
     if (!(error instanceof GdnError) || signal.aborted) throw error

@@ -21,11 +21,11 @@ function parseAmount(text: string): { amount: bigint; currency: string | null } 
   return amount === null || amount === 0n ? null : { amount, currency: currency?.toUpperCase() ?? null }
 }
 
-const takesString = <Value>(parse: Parse<Value>): Parse<Value> =>
+const withStringType = <Value>(parse: Parse<Value>): Parse<Value> =>
   Object.assign(parse, { takes: { type: 'string' } as const })
 
 /** Parses the price of a coin. */
-export const price: Parse<Money> = takesString((raw, flag) => {
+export const parsePrice: Parse<Money> = withStringType((raw, flag) => {
   const parsed = parseAmount(raw)
   if (parsed !== null) return { amount: parsed.amount, currency: parsed.currency ?? DEFAULT_CURRENCY }
   throw flagError(flag, `must be the price of a coin, such as 3100 or 3100EUR, not ${quoted(raw)}`)
@@ -35,7 +35,7 @@ export const price: Parse<Money> = takesString((raw, flag) => {
 export type MaxCost = { wei: bigint } | Money
 
 /** Parses the maximum cost of a drop. */
-export const maxCost: Parse<MaxCost> = takesString((raw, flag) => {
+export const parseMaxCost: Parse<MaxCost> = withStringType((raw, flag) => {
   const parsed = parseAmount(raw)
   if (parsed === null) {
     throw new GdnError('usage', `must be an amount such as 0.5 or 10USD, not ${quoted(raw)}`, {
@@ -47,16 +47,17 @@ export const maxCost: Parse<MaxCost> = takesString((raw, flag) => {
 })
 
 /** Returns the value of coins in a currency, rounded down. */
-export const currencyValueOf = (wei: bigint, { amount, currency }: Money): Money => ({
+export const toCurrencyValue = (wei: bigint, { amount, currency }: Money): Money => ({
   amount: (wei * amount) / ONE_COIN,
   currency,
 })
 
 /** Returns the amount of a currency that coins are worth, rounded up. */
-export const valueRoundedUp = (wei: bigint, { amount }: Money): bigint => (wei * amount + ONE_COIN - 1n) / ONE_COIN
+export const toCurrencyValueRoundedUp = (wei: bigint, { amount }: Money): bigint =>
+  (wei * amount + ONE_COIN - 1n) / ONE_COIN
 
 /** Returns the number of wei that an amount of money buys, rounded down. */
-export const weiFor = (money: Money, price: Money): bigint => (money.amount * ONE_COIN) / price.amount
+export const toWei = (money: Money, price: Money): bigint => (money.amount * ONE_COIN) / price.amount
 
 const CENT = 10n ** 16n
 
@@ -99,7 +100,7 @@ export function priceSource({
  *
  * @throws GdnError `bad_answer`
  */
-export function priceAt(json: unknown, path: string, host: string): bigint {
+export function readPriceAt(json: unknown, path: string, host: string): bigint {
   let value = json
   for (const name of path.split('.')) {
     value = value !== null && typeof value === 'object' && Object.hasOwn(value, name) ? Reflect.get(value, name) : null

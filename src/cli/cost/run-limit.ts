@@ -2,7 +2,7 @@ import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { MINT_ENDPOINTS } from '../../api/mint-endpoints.ts'
 import { type RunCosts, readRunCosts } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
-import { inCoins, maxBigint } from '../../core/units.ts'
+import { formatCoins, maxBigint } from '../../core/units.ts'
 import type { DropGas, ReservedNfts } from '../../server/chain/evm/cost/drop-gas.ts'
 import type { NetworkFees } from '../../server/chain/fees.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -55,27 +55,28 @@ export async function refuseAboveLimit(
   const costs = await readRunCosts(connection, run, signal)
   // The request was already accepted, so its cost is already counted.
   if (isOperation && costs !== null) return
-  const limit = limitOfRun({ commandLimit, storedLimit }, costs)
+  const limit = findRunLimit({ commandLimit, storedLimit }, costs)
   if (limit === null) return
   // Use the server's fees and ignore GDN_RPC_URL, because the server accepts requests according to its own fees.
   const { fees, coin } = await findFees({ ...deps, env: {} }, {}, blockchain, async () => connection)
   const { counted, remaining } = remainingLimit(limit, costs)
-  const sufficient = await sufficientLimitFor(await reserved(), fees, { costs, maxFee: maxFeeOfRun(costs) })
+  const sufficient = await estimateSufficientLimit(await reserved(), fees, { costs, maxFee: toRunMaxFee(costs) })
   const needed = sufficient - counted
   if (needed <= remaining) return
   const name = coin ?? 'coins'
-  const used = counted === 0n ? '' : ` (${inCoins(counted, 'up')} ${name} has been spent or is reserved)`
+  const used = counted === 0n ? '' : ` (${formatCoins(counted, 'up')} ${name} has been spent or is reserved)`
   // Omit a reason about funds, because more funds don't increase the rest of a limit.
   const waiting =
     costs?.waiting?.startsWith('waiting ') !== true ? '' : ` More may become available later: ${costs.waiting}.`
   // The backend can still spend up to the earlier limit on accepted requests.
-  const before = limitOfRun({ commandLimit: null, storedLimit }, costs)
-  const stays = before === null || before === limit ? '' : ` The limit of the run remains ${inCoins(before)} ${name}.`
+  const before = findRunLimit({ commandLimit: null, storedLimit }, costs)
+  const stays =
+    before === null || before === limit ? '' : ` The limit of the run remains ${formatCoins(before)} ${name}.`
   throw new GdnError(
     'max_cost',
-    `this costs at most ${inCoins(needed, 'up')} ${name}, but only ${inCoins(remaining, 'down')} of ${inCoins(limit)} ${name} is left${used}`,
+    `this costs at most ${formatCoins(needed, 'up')} ${name}, but only ${formatCoins(remaining, 'down')} of ${formatCoins(limit)} ${name} is left${used}`,
     {
-      hint: `Nothing was sent. Run the same command with --max-cost ${inCoins(sufficient, 'up')} or more.${stays}${waiting}`,
+      hint: `Nothing was sent. Run the same command with --max-cost ${formatCoins(sufficient, 'up')} or more.${stays}${waiting}`,
       details: { needed_wei: String(needed), left_wei: String(remaining), max_cost_wei: String(limit) },
     },
   )
@@ -85,7 +86,7 @@ export async function refuseAboveLimit(
  * Returns the limit of a run: the limit of this command, or else the lower of the limits stored on this machine and on
  * the server.
  */
-export function limitOfRun(
+export function findRunLimit(
   { commandLimit, storedLimit }: Pick<LimitedRequests, 'commandLimit' | 'storedLimit'>,
   costs: RunCosts | null,
 ): bigint | null {
@@ -97,13 +98,13 @@ export function limitOfRun(
 }
 
 /** Returns the maximum fee of a run in wei; null if it has none. */
-export const maxFeeOfRun = (costs: RunCosts | null): bigint | null =>
+export const toRunMaxFee = (costs: RunCosts | null): bigint | null =>
   costs?.max_fee == null ? null : BigInt(costs.max_fee)
 
 /** Returns the maximum cost of a run's requests, in wei. Uses the network's fees, up to the run's maximum fee. */
-export async function costOfRun(use: MaximumUse, fees: NetworkFees, maxFee: bigint | null): Promise<bigint> {
-  const { maxCostOf } = await import('../../server/chain/evm/cost/network-fees.ts')
-  return maxCostOf(use, { ...fees, offered: maxFee !== null && maxFee < fees.offered ? maxFee : fees.offered })
+export async function estimateMaxRunCost(use: MaximumUse, fees: NetworkFees, maxFee: bigint | null): Promise<bigint> {
+  const { computeMaxCost } = await import('../../server/chain/evm/cost/network-fees.ts')
+  return computeMaxCost(use, { ...fees, offered: maxFee !== null && maxFee < fees.offered ? maxFee : fees.offered })
 }
 
 /**
@@ -111,9 +112,9 @@ export async function costOfRun(use: MaximumUse, fees: NetworkFees, maxFee: bigi
  * more. The result is an upper bound, because the cost of signed transactions and data fees doesn't rise with the
  * maximum fee.
  */
-export function countedAtMaxFee(costs: RunCosts | null, { offered }: NetworkFees, maxFee: bigint | null): bigint {
+export function countCostAtMaxFee(costs: RunCosts | null, { offered }: NetworkFees, maxFee: bigint | null): bigint {
   const counted = BigInt(costs?.counted ?? costs?.fee_paid ?? 0)
-  const before = maxFeeOfRun(costs) ?? offered
+  const before = toRunMaxFee(costs) ?? offered
   const after = maxFee === null || maxFee > offered ? offered : maxFee
   const open = counted - BigInt(costs?.fee_paid ?? 0)
   return after <= before || open <= 0n ? counted : counted - open + (open * after + before - 1n) / before
@@ -126,17 +127,20 @@ export function countedAtMaxFee(costs: RunCosts | null, { offered }: NetworkFees
  *
  * @param maxFee the maximum fee of the run when the requests are sent, in wei
  */
-export async function sufficientLimitFor(
+export async function estimateSufficientLimit(
   { nfts, each, changes }: CostReservation,
   fees: NetworkFees,
   { costs, maxFee }: { costs: RunCosts | null; maxFee: bigint | null },
 ): Promise<bigint> {
   const before = { gasLimit: BigInt(costs?.nft_gas ?? 0), bytes: costs?.nft_bytes ?? 0 }
   const after = { gasLimit: maxBigint(before.gasLimit, each.gasLimit), bytes: Math.max(before.bytes, each.bytes) }
-  const costOfOne = await costOfRun(after, fees, maxFee)
-  const raised = BigInt(costs?.unsigned_nfts ?? 0) * (costOfOne - (await costOfRun(before, fees, maxFee)))
+  const costOfOne = await estimateMaxRunCost(after, fees, maxFee)
+  const raised = BigInt(costs?.unsigned_nfts ?? 0) * (costOfOne - (await estimateMaxRunCost(before, fees, maxFee)))
   return (
-    countedAtMaxFee(costs, fees, maxFee) + raised + BigInt(nfts) * costOfOne + (await costOfRun(changes, fees, maxFee))
+    countCostAtMaxFee(costs, fees, maxFee) +
+    raised +
+    BigInt(nfts) * costOfOne +
+    (await estimateMaxRunCost(changes, fees, maxFee))
   )
 }
 
@@ -162,19 +166,19 @@ export function remainingLimit(limit: bigint, costs: RunCosts | null): Remaining
 }
 
 /** Returns the sums of gas limits and of bytes. */
-export const sumOfUses = (uses: readonly MaximumUse[]): MaximumUse =>
+export const sumUses = (uses: readonly MaximumUse[]): MaximumUse =>
   uses.reduce((sum, { gasLimit, bytes }) => ({ gasLimit: sum.gasLimit + gasLimit, bytes: sum.bytes + bytes }), {
     gasLimit: 0n,
     bytes: 0,
   })
 
 /** Returns the maximum gas of `count` changes, each of one NFT. */
-export async function maxUseOfChanges(
+export async function estimateMaxChangeUse(
   kind: 'update' | 'transfer' | 'burn' | 'provenance',
   count: number,
 ): Promise<MaximumUse> {
-  const { gasOfChange } = await import('../../server/chain/evm/cost/change-gas.ts')
-  const { gasLimit, bytes } = gasOfChange({ kind, tokenIds: kind === 'update' ? [1n] : [] })
+  const { computeMaxChangeGas } = await import('../../server/chain/evm/cost/change-gas.ts')
+  const { gasLimit, bytes } = computeMaxChangeGas({ kind, tokenIds: kind === 'update' ? [1n] : [] })
   return { gasLimit: gasLimit * BigInt(count), bytes: bytes * count }
 }
 
@@ -185,17 +189,18 @@ const CHANGE_KINDS = {
   commitprovenance: 'provenance',
 } as const
 /** A placeholder as long as the longest symbol that a backend derives from a name. */
-const SYMBOL = 'NAMES'
+const PLACEHOLDER_SYMBOL = 'NAMES'
 
 const PRICED_ENDPOINTS = new Set([...Object.keys(CHANGE_KINDS), ...MINT_ENDPOINTS, 'createcollection', 'freezenft'])
 
-/** Returns whether `maxUseOfRequest` supports an endpoint. */
+/** Returns whether `estimateMaxRequestUse` supports an endpoint. */
 export const isPriced = (endpoint: string): boolean => PRICED_ENDPOINTS.has(endpoint)
 
 /** Returns the maximum gas of one request. A backend that reserves more than this may itself refuse the request. */
-export async function maxUseOfRequest(endpoint: string, content: object): Promise<MaximumUse> {
-  if (endpoint in CHANGE_KINDS) return await maxUseOfChanges(CHANGE_KINDS[endpoint as keyof typeof CHANGE_KINDS], 1)
-  const [{ gasOfChange }, { maxPerNft }] = await Promise.all([
+export async function estimateMaxRequestUse(endpoint: string, content: object): Promise<MaximumUse> {
+  if (endpoint in CHANGE_KINDS)
+    return await estimateMaxChangeUse(CHANGE_KINDS[endpoint as keyof typeof CHANGE_KINDS], 1)
+  const [{ computeMaxChangeGas }, { computeMaxGasPerNft }] = await Promise.all([
     import('../../server/chain/evm/cost/change-gas.ts'),
     import('../../server/chain/evm/cost/drop-gas.ts'),
   ])
@@ -212,16 +217,20 @@ export async function maxUseOfRequest(endpoint: string, content: object): Promis
   }>
   switch (endpoint) {
     case 'createcollection':
-      return gasOfChange({ kind: 'collection', tokenIds: [], collection: { name, symbol: SYMBOL, royalty_bps } })
+      return computeMaxChangeGas({
+        kind: 'collection',
+        tokenIds: [],
+        collection: { name, symbol: PLACEHOLDER_SYMBOL, royalty_bps },
+      })
     case 'freezenft':
       // Assume consecutive token IDs, because the real ones are unknown here.
-      return gasOfChange({ kind: 'freeze', tokenIds: nft_gdn_ids.map((_, index) => BigInt(index + 1)) })
+      return computeMaxChangeGas({ kind: 'freeze', tokenIds: nft_gdn_ids.map((_, index) => BigInt(index + 1)) })
     case 'createnfttrans':
     case 'createnft':
     case 'creatednft': {
       const count = metadata.length
       const [isGrant, isDynamic] = [endpoint === 'createnfttrans', endpoint === 'creatednft']
-      const { gas, bytes } = maxPerNft({ count, isGrant, isDynamic })
+      const { gas, bytes } = computeMaxGasPerNft({ count, isGrant, isDynamic })
       return { gasLimit: BigInt(gas * count), bytes: bytes * count }
     }
     default:
@@ -230,7 +239,7 @@ export async function maxUseOfRequest(endpoint: string, content: object): Promis
 }
 
 /** Returns the typical gas of one request; null for a change, because only its maximum is known. */
-export async function typicalOfRequest(
+export async function estimateTypicalRequestUse(
   endpoint: string,
   content: object,
 ): Promise<Pick<DropGas, 'gas' | 'bytes'> | null> {
@@ -238,7 +247,7 @@ export async function typicalOfRequest(
   if (endpoint === 'createcollection') {
     const { makeGas } = await import('../../server/chain/evm/gas-limits.ts')
     const { name, royalty_bps = 0 } = content as { name: string; royalty_bps?: number }
-    const collection = { name, symbol: SYMBOL, royaltyBps: BigInt(royalty_bps) }
+    const collection = { name, symbol: PLACEHOLDER_SYMBOL, royaltyBps: BigInt(royalty_bps) }
     return { gas: BigInt(makeGas(collection)), bytes: makeBytes(collection) }
   }
   const {

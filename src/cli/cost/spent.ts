@@ -1,14 +1,14 @@
-import { reasonOfRun } from '../../api/finality-reason.ts'
+import { selectRunReason } from '../../api/finality-reason.ts'
 import { keptMaxCost, type Run } from '../../batch/runs/runs.ts'
 import type { RowCounts } from '../../batch/types.ts'
-import { statusOf } from '../../client/responses.ts'
+import { findStatus } from '../../client/responses.ts'
 import type { Settings } from '../../config/settings.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { groupDigits } from '../../core/group-digits.ts'
 import type { Deps } from '../deps.ts'
 import type { DataRecord } from '../render/view.ts'
-import { coinsIn } from './estimate.ts'
+import { formatAmount } from './estimate.ts'
 
 export const SPENT_FIELDS = [
   'gas_used',
@@ -47,7 +47,7 @@ export interface RunSpending {
  * @param counts the recorded row counts. If the server doesn't have the run and no row was sent, the run has spent
  * nothing. A run without open rows isn't waiting for anything.
  */
-export async function spendingOf(
+export async function readSpending(
   deps: Deps,
   settingsOrError: Settings | GdnError,
   run: Pick<Run, 'id'>,
@@ -87,11 +87,11 @@ async function readReportedCosts(
         max_fee_wei: costs.max_fee,
         currency: costs.currency,
         simulated: costs.is_simulated,
-        waiting: pending + unknown + accepted === 0 ? null : reasonOfRun(costs.waiting, pending + unknown > 0),
+        waiting: pending + unknown + accepted === 0 ? null : selectRunReason(costs.waiting, pending + unknown > 0),
       },
     }
   } catch (error) {
-    if (statusOf(error) !== 404) throw error
+    if (findStatus(error) !== 404) throw error
     if (client.supports('runCosts') !== true) {
       return { costs: UNKNOWN_COSTS, problem: 'The server does not report the cost of the run.' }
     }
@@ -113,7 +113,7 @@ async function readReportedCosts(
 export function spentText(spent: DataRecord): string {
   const { fee_paid_wei, pending_transactions, max_cost_wei, gas_used, currency, simulated } = spent
   const coin = currency ?? 'coins'
-  const limit = typeof max_cost_wei === 'string' ? ` of at most ${coinsIn(max_cost_wei)} ${coin}` : ''
+  const limit = typeof max_cost_wei === 'string' ? ` of at most ${formatAmount(max_cost_wei)} ${coin}` : ''
   if (simulated === null) return `0${limit}: nothing has been accepted yet`
   const pending = Number(pending_transactions ?? 0)
   const uncounted = `${count(pending, 'transaction')} ${pending === 1 ? 'is' : 'are'} not counted yet`
@@ -121,5 +121,5 @@ export function spentText(spent: DataRecord): string {
   const later = pending === 0 ? '' : ` so far: ${uncounted}`
   const gas = groupDigits(BigInt(String(gas_used)))
   const by = spent.paid_before === true ? ' by this command' : ''
-  return `${coinsIn(fee_paid_wei)} ${coin}${limit}${by}, for ${gas} gas${simulated ? ' (simulated)' : ''}${later}`
+  return `${formatAmount(fee_paid_wei)} ${coin}${limit}${by}, for ${gas} gas${simulated ? ' (simulated)' : ''}${later}`
 }

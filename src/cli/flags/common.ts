@@ -4,7 +4,7 @@ import { flagError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import { apiAddressProblem, parseUrl } from '../../core/parse-url.ts'
 import { quoted } from '../../core/quoted.ts'
-import { knowKeysIn } from '../../core/secret.ts'
+import { rememberKeysInUrl } from '../../core/secret.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { terminalText } from '../../core/terminal-text.ts'
 import type { GdnCommand, Parse, TypedValue } from '../command.ts'
@@ -107,7 +107,7 @@ export function integer(min: number, max: number): Parse<number> {
 /** Parses an HTTP URL. The URL of a provider may contain an API key, so errors don't print it. */
 export const httpAddress: Parse<string> = withType({ type: 'url' }, (raw, flag) => {
   if (/^https?:$/.test(parseUrl(raw)?.protocol ?? '')) {
-    knowKeysIn(raw)
+    rememberKeysInUrl(raw)
     return raw
   }
   throw flagError(flag, 'must be a URL that begins with https:// or http://')
@@ -117,7 +117,7 @@ export const httpAddress: Parse<string> = withType({ type: 'url' }, (raw, flag) 
 export const apiAddress: Parse<string> = withType({ type: 'url' }, (raw, flag) => {
   const problem = apiAddressProblem(raw)
   if (problem !== null) throw flagError(flag, problem)
-  knowKeysIn(raw)
+  rememberKeysInUrl(raw)
   return raw.replace(/\/+$/, '')
 })
 
@@ -128,7 +128,7 @@ export const positiveNumber: Parse<number> = withType({ type: 'number' }, (raw, 
   throw flagError(flag, `must be a positive number such as 2 or 0.5, not ${quoted(raw)}`)
 })
 
-const SIZES: Readonly<Record<string, number>> = {
+const BYTES_PER_UNIT: Readonly<Record<string, number>> = {
   ...{ B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 },
   ...{ KIB: 2 ** 10, MIB: 2 ** 20, GIB: 2 ** 30, TIB: 2 ** 40 },
 }
@@ -139,12 +139,12 @@ const SIZES: Readonly<Record<string, number>> = {
  */
 export const byteSize: Parse<number> = withType({ type: 'string' }, (raw, flag) => {
   const [, number, unit = ''] = /^([1-9][0-9]{0,8}(?:\.[0-9]{1,3})?) ?([KMGT]?i?B)$/i.exec(raw) ?? []
-  const size = Math.round(Number(number) * (SIZES[unit.toUpperCase()] ?? Number.NaN))
+  const size = Math.round(Number(number) * (BYTES_PER_UNIT[unit.toUpperCase()] ?? Number.NaN))
   if (Number.isSafeInteger(size)) return size
   throw flagError(flag, `must be a size such as 50MB or 2GiB, not ${quoted(raw)}`)
 })
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+const MS_PER_UNIT: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
 /**
  * Parses a duration such as `90s`, `5m` or `1h`. Returns milliseconds. Rejects a number without a unit, because the
@@ -152,7 +152,7 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 
  */
 export const duration: Parse<number> = withType({ type: 'duration' }, (raw, flag) => {
   const match = /^([1-9][0-9]{0,8}|0)(ms|s|m|h)$/.exec(raw)
-  const unit = UNITS[match?.[2] ?? '']
+  const unit = MS_PER_UNIT[match?.[2] ?? '']
   const value = match === null || unit === undefined ? Number.NaN : Number(match[1]) * unit
   if (value > 0 && value <= 7 * 24 * 3_600_000) return value
   throw flagError(flag, `must be a time such as 90s, 5m or 1h, at most 168h, not ${quoted(raw)}`)

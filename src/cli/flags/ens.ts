@@ -21,7 +21,7 @@ export interface NameNetwork {
 }
 
 /** @throws GdnError `usage` for a blockchain that is unknown, isn't EVM, or has an unknown chain ID */
-export function networkOf(name: string, blockchain: unknown, place: Place): NameNetwork {
+export function toNameNetwork(name: string, blockchain: unknown, place: Place): NameNetwork {
   const nameNetworkError = (message: string, hint: string) => new GdnError('usage', message, { place, hint })
   if (typeof blockchain !== 'string' || !isBlockchain(blockchain)) {
     throw nameNetworkError(
@@ -48,9 +48,13 @@ export function networkOf(name: string, blockchain: unknown, place: Place): Name
  *
  * @throws GdnError `usage` if the name is invalid or the blockchain isn't EVM
  */
-export async function checkedEnsName(name: string, place: Place, blockchain?: Blockchain | undefined): Promise<string> {
+export async function normalizeEnsName(
+  name: string,
+  place: Place,
+  blockchain?: Blockchain | undefined,
+): Promise<string> {
   const { normalizeName } = await import('../../ens/normalize-name.ts')
   const normalized = normalizeName(name, place)
-  if (blockchain !== undefined) networkOf(normalized, blockchain, place)
+  if (blockchain !== undefined) toNameNetwork(normalized, blockchain, place)
   return normalized
 }

@@ -3,7 +3,7 @@ import type { ColorLevel } from '../io/color.ts'
 import { proseWidth, twoColumns, wrap } from '../text/wrap.ts'
 import { exampleLines } from './example-lines.ts'
 import { headingStyle } from './help.ts'
-import { usageOf } from './usage.ts'
+import { formatUsage } from './usage.ts'
 
 /**
  * Returns the text of a command's help, such as `gdn nft mint --help`: the examples, the usage, and the flags by group.
@@ -22,7 +22,7 @@ export async function commandHelp(
   for (const example of examples) lines.push(...exampleLines(example, width), '')
   lines.push(
     heading('Usage'),
-    ...wrap(usageOf(command), width - 2).map((line, i) => `${i === 0 ? '  ' : '    '}${line}`),
+    ...wrap(formatUsage(command), width - 2).map((line, i) => `${i === 0 ? '  ' : '    '}${line}`),
   )
   for (const [title, rows] of optionGroups(command)) lines.push('', heading(title), ...twoColumns(rows, width))
   lines.push('', ...wrap('See gdn help exit-codes and gdn help output.', width), '')

@@ -6,7 +6,7 @@ type Example = readonly [does: string, ...typed: string[]]
 const PROMPT = '  $ '
 const CONTINUATION_INDENT = '    '
 /** Matches a shell word. A word may contain quoted text, which is never split. */
-const WORD = /(?:[^\s"']|"(?:[^"\\]|\\.)*"|'[^']*')+/g
+const WORD_PATTERN = /(?:[^\s"']|"(?:[^"\\]|\\.)*"|'[^']*')+/g
 
 /** Formats an example: its description as a comment, and the lines to type. */
 export function exampleLines([does, ...typed]: Example, width: number): string[] {
@@ -24,19 +24,19 @@ export function commandLines(typed: readonly string[], width: number): string[] 
   let isContinued = false
   for (const line of typed.flatMap((text) => text.split('\n'))) {
     if (isContinued || !/^(#|$)/.test(line))
-      lines.push(...brokenLine(line.trim(), width, isContinued ? CONTINUATION_INDENT : PROMPT))
+      lines.push(...breakLine(line.trim(), width, isContinued ? CONTINUATION_INDENT : PROMPT))
     else lines.push(...(line === '' ? [''] : commentLines(line.replace(/^#+ */, ''), width)))
     isContinued = line.endsWith('\\')
   }
   return lines
 }
 
-function brokenLine(line: string, width: number, prefix: string): string[] {
+function breakLine(line: string, width: number, prefix: string): string[] {
   if (displayWidth(prefix + line) <= width) return [prefix + line]
   const available = width - CONTINUATION_INDENT.length - 2
   const lines: string[] = []
   let current = ''
-  for (const unit of unitsOf(line.match(WORD) ?? [], available)) {
+  for (const unit of joinFlagValues(line.match(WORD_PATTERN) ?? [], available)) {
     const longer = current === '' ? unit : `${current} ${unit}`
     if (current !== '' && unit !== '\\' && displayWidth(longer) > available) {
       lines.push(`${current} \\`)
@@ -47,7 +47,7 @@ function brokenLine(line: string, width: number, prefix: string): string[] {
 }
 
 /** Joins a flag and its value if both fit on one line. */
-function unitsOf(words: readonly string[], width: number): string[] {
+function joinFlagValues(words: readonly string[], width: number): string[] {
   const units: string[] = []
   for (const word of words) {
     const before = units.at(-1) ?? ''

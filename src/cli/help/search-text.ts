@@ -6,7 +6,7 @@ import { displayWidth } from '../text/display-width.ts'
 import { wrap } from '../text/wrap.ts'
 import type { FoundSection } from './search.ts'
 import { type PageSection, sectionName } from './sections.ts'
-import { blockLines, blocksIn, type Heading } from './topic.ts'
+import { blockLines, type Heading, parseBlocks } from './topic.ts'
 
 /** Formats the result of `gdn help <words>`: the best matches, and the text of the first one. */
 export function searchText(sections: readonly FoundSection[], width: number, heading: Heading): string {
@@ -19,10 +19,10 @@ export function searchText(sections: readonly FoundSection[], width: number, hea
       `    ${shortenToLine(terminalText(section.excerpt), width - 4)}`,
     )
   }
-  const blocks = blockLines(blocksIn(terminalLines(best.markdown)), width)
+  const blocks = blockLines(parseBlocks(terminalLines(best.markdown)), width)
   lines.push('', ...wrap(heading(terminalText(sectionName(best))), width), ...blocks, '', `  ${sectionLocation(best)}`)
   if (best.setup !== undefined) {
-    const path = pathOf(best.setup).replace(/^docs\//, '')
+    const path = toPath(best.setup).replace(/^docs\//, '')
     lines.push('', ...wrap(`First run the commands of an earlier section: gdn help ${path}`, width))
   }
   if (other !== undefined) {
@@ -39,20 +39,20 @@ export function searchData(words: readonly string[], sections: readonly FoundSec
     sections: sections.map(({ page, pageTitle, heading, anchor, markdown, excerpt }) => ({
       page: pageTitle,
       heading,
-      path: pathOf({ page, anchor }),
+      path: toPath({ page, anchor }),
       url: sectionUrl(page, anchor),
       excerpt,
-      blocks: blocksIn(markdown),
+      blocks: parseBlocks(markdown),
     })),
   }
 }
 
-const pathOf = ({ page, anchor }: Pick<PageSection, 'page' | 'anchor'>) =>
+const toPath = ({ page, anchor }: Pick<PageSection, 'page' | 'anchor'>) =>
   `docs/${page}${anchor === '' ? '' : `#${anchor}`}`
 
 /** Returns the location of a section: on the site or, if there is no site, in this package. */
 const sectionLocation = (section: PageSection) =>
-  sectionUrl(section.page, section.anchor) ?? join(packageRoot(), pathOf(section))
+  sectionUrl(section.page, section.anchor) ?? join(packageRoot(), toPath(section))
 
 /** Shortens text to one line. */
 function shortenToLine(text: string, width: number): string {

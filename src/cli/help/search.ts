@@ -1,7 +1,7 @@
 import { EXIT_BY_CODE } from '../../core/errors.ts'
 import { ERRORS_PAGE } from '../render/docs-site.ts'
-import { type PageSection, plain, readSections, sectionName } from './sections.ts'
-import { setupOf } from './setup-section.ts'
+import { type PageSection, readSections, removeMarkup, sectionName } from './sections.ts'
+import { findSetupSection } from './setup-section.ts'
 
 /** A section that matches a question. */
 export interface FoundSection extends PageSection {
@@ -14,12 +14,12 @@ export interface FoundSection extends PageSection {
 const MAX_RESULTS = 3
 
 /** Pages for contributors and maintainers. Matches on these pages count less. */
-const FOR_CONTRIBUTORS = new Set(['architecture.md', 'benchmarks.md', 'releasing.md'])
+const CONTRIBUTOR_PAGES = new Set(['architecture.md', 'benchmarks.md', 'releasing.md'])
 /** Matches the pages of commands. All of them list similar flags, so matches on these pages count less. */
-const COMMANDS = /^commands\//
+const COMMAND_PAGE_PATTERN = /^commands\//
 
 /** The page that defines terms, in tables whose first column contains the term. */
-const GLOSSARY = 'glossary.md'
+const GLOSSARY_PAGE = 'glossary.md'
 
 const HEADING_WEIGHT = 6
 const TITLE_WEIGHT = 2
@@ -62,16 +62,20 @@ export async function searchHelp(words: readonly string[], docs?: string): Promi
   const ranked = rank(sections, question)
   const code = words.join('_').replaceAll('-', '_').toLowerCase()
   const named = Object.hasOwn(EXIT_BY_CODE, code)
-    ? sectionOfCode(sections, code)
-    : (sectionAt(sections, question) ?? sectionNamed(sections, question))
+    ? findErrorCodeSection(sections, code)
+    : (findSectionByPath(sections, question) ?? findSectionByName(sections, question))
   const otherSections = ranked.filter((section) => section !== named)
   const best = (named === undefined ? otherSections : [named, ...otherSections]).slice(0, MAX_RESULTS)
-  const terms = new Set(termsOf(question))
-  return best.map((section) => ({ ...section, excerpt: excerptOf(section, terms), setup: setupOf(sections, section) }))
+  const terms = new Set(toTerms(question))
+  return best.map((section) => ({
+    ...section,
+    excerpt: findExcerpt(section, terms),
+    setup: findSetupSection(sections, section),
+  }))
 }
 
 /** Returns the section that explains an error code: the one with the code in its heading, or else in a table. */
-export function sectionOfCode(sections: readonly PageSection[], code: string): PageSection | undefined {
+export function findErrorCodeSection(sections: readonly PageSection[], code: string): PageSection | undefined {
   const onPage = sections.filter(({ page }) => page === ERRORS_PAGE)
   return (
     onPage.find(({ heading }) => heading === code) ??
@@ -80,31 +84,31 @@ export function sectionOfCode(sections: readonly PageSection[], code: string): P
 }
 
 /** Returns the section at a path, such as `drops.md`, `docs/drops.md` or `docs/drops.md#failed-rows`. */
-function sectionAt(sections: readonly PageSection[], path: string): PageSection | undefined {
+function findSectionByPath(sections: readonly PageSection[], path: string): PageSection | undefined {
   const [, page, anchor = ''] = /^(?:docs\/)?([\w/-]+\.md)(?:#(.*))?$/.exec(path) ?? []
   return sections.find((section) => section.page === page && section.anchor === anchor)
 }
 
 /** Returns the section with a name, such as `Troubleshooting › Images don't load`. Ignores case and punctuation. */
-function sectionNamed(sections: readonly PageSection[], name: string): PageSection | undefined {
-  const wantedName = wordsOf(name).join(' ')
-  return sections.find((section) => wordsOf(sectionName(section)).join(' ') === wantedName)
+function findSectionByName(sections: readonly PageSection[], name: string): PageSection | undefined {
+  const wantedName = splitWords(name).join(' ')
+  return sections.find((section) => splitWords(sectionName(section)).join(' ') === wantedName)
 }
 
 /** Ranks sections with BM25. Words in headings, symptoms and titles count several times. */
 function rank(sections: readonly PageSection[], question: string): PageSection[] {
-  const terms = [...new Set(termsOf(question))]
+  const terms = [...new Set(toTerms(question))]
   if (terms.length === 0) return []
   const isDefinition = /^what (?:is|are)\b/i.test(question)
-  const synonyms = terms.map((term) => synonymsOf(term).filter((synonym) => !terms.includes(synonym)))
+  const synonyms = terms.map((term) => findSynonyms(term).filter((synonym) => !terms.includes(synonym)))
   const sectionCounts = sections.map((section) => {
-    const body = stemsOf(section.markdown)
-    const headings = [section.heading, ...symptomsOf(section)].map(stemsOf)
-    const title = section.anchor === '' ? [] : stemsOf(section.pageTitle)
+    const body = toStems(section.markdown)
+    const headings = [section.heading, ...parseSymptoms(section)].map(toStems)
+    const title = section.anchor === '' ? [] : toStems(section.pageTitle)
     const frequencyOf = (term: string) =>
-      occurrencesOf(body, term) +
-      HEADING_WEIGHT * occurrencesOf(headings.flat(), term) +
-      TITLE_WEIGHT * occurrencesOf(title, term)
+      countOccurrences(body, term) +
+      HEADING_WEIGHT * countOccurrences(headings.flat(), term) +
+      TITLE_WEIGHT * countOccurrences(title, term)
     const frequencies = terms.map((term, i) =>
       (synonyms[i] ?? []).reduce((sum, synonym) => sum + SYNONYM_WEIGHT * frequencyOf(synonym), frequencyOf(term)),
     )
@@ -128,7 +132,7 @@ function rank(sections: readonly PageSection[], question: string): PageSection[]
       )
       const matched = frequencies.filter((n) => n > 0).length / terms.length
       const isAnswer = isNamed || (isDefinition && hasDefinition(section, terms))
-      return { section, score: sum * matched * weightOf(section.page) * (isAnswer ? 3 : 1) }
+      return { section, score: sum * matched * toPageWeight(section.page) * (isAnswer ? 3 : 1) }
     })
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score)
@@ -138,14 +142,14 @@ function rank(sections: readonly PageSection[], question: string): PageSection[]
 /** Matches a sentence that lists phrases as users would type them. The phrases count as headings of the section. */
 const SYMPTOMS = /^Symptoms: ([^.]+)\.\s*/m
 
-const symptomsOf = ({ markdown }: PageSection): string[] => SYMPTOMS.exec(markdown)?.[1]?.split(',') ?? []
+const parseSymptoms = ({ markdown }: PageSection): string[] => SYMPTOMS.exec(markdown)?.[1]?.split(',') ?? []
 
-function weightOf(page: string): number {
-  if (FOR_CONTRIBUTORS.has(page)) return 0.3
-  return COMMANDS.test(page) ? 0.7 : 1
+function toPageWeight(page: string): number {
+  if (CONTRIBUTOR_PAGES.has(page)) return 0.3
+  return COMMAND_PAGE_PATTERN.test(page) ? 0.7 : 1
 }
 
-const occurrencesOf = (stems: readonly string[], term: string) =>
+const countOccurrences = (stems: readonly string[], term: string) =>
   stems.reduce((n, stem) => (stem === term ? n + 1 : n), 0)
 
 /** Returns whether a question consists of the words of a heading, with or without the page title. */
@@ -157,30 +161,30 @@ function isSame(terms: readonly string[], heading: readonly string[], title: rea
 
 /** Returns whether a question is the file name of a page, and the section is the beginning of this page. */
 const isPage = ({ page, anchor }: PageSection, terms: readonly string[]): boolean =>
-  anchor === '' && isSame(terms, stemsOf(page.replace(/\.md$/, '')), [])
+  anchor === '' && isSame(terms, toStems(page.replace(/\.md$/, '')), [])
 
 /** Returns whether a glossary section has a row for a term. */
 const hasDefinition = ({ page, markdown }: PageSection, terms: readonly string[]): boolean =>
-  page === GLOSSARY &&
-  [...markdown.matchAll(/^\| ([^|]+) \|/gm)].some(([, term = '']) => isSame(terms, stemsOf(term), []))
+  page === GLOSSARY_PAGE &&
+  [...markdown.matchAll(/^\| ([^|]+) \|/gm)].some(([, term = '']) => isSame(terms, toStems(term), []))
 
 /** Returns the stems of the significant words in a question. */
-function termsOf(question: string): string[] {
-  return wordsOf(question.replaceAll(IP_ADDRESS, ' '))
+function toTerms(question: string): string[] {
+  return splitWords(question.replaceAll(IP_ADDRESS, ' '))
     .filter((word) => !STOP_WORDS.has(word))
-    .map(stemOf)
+    .map(findStem)
 }
 
 /** Returns the stems of a term's synonyms. */
-function synonymsOf(term: string): string[] {
-  const groups = SYNONYMS.map((words) => words.map(stemOf)).filter((group) => group.includes(term))
+function findSynonyms(term: string): string[] {
+  const groups = SYNONYMS.map((words) => words.map(findStem)).filter((group) => group.includes(term))
   return [...new Set(groups.flat())].filter((synonym) => synonym !== term)
 }
 
-const stemsOf = (text: string) => wordsOf(text).map(stemOf)
+const toStems = (text: string) => splitWords(text).map(findStem)
 
 /** Splits text into lower-case words. For a name such as `seems_minted`, returns both the name and its parts. */
-function wordsOf(text: string): string[] {
+function splitWords(text: string): string[] {
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+(?:_[\p{L}\p{N}]+)*/gu) ?? []
   return words
     .flatMap((word) => (word.includes('_') ? [word, ...word.split('_')] : word))
@@ -188,11 +192,11 @@ function wordsOf(text: string): string[] {
 }
 
 /** A cache of stems by word. It stays small, because the pages contain few distinct words. */
-const stems = new Map<string, string>()
+const stemCache = new Map<string, string>()
 
-function stemOf(word: string): string {
-  const stemmed = stems.get(word) ?? stem(word)
-  stems.set(word, stemmed)
+function findStem(word: string): string {
+  const stemmed = stemCache.get(word) ?? stem(word)
+  stemCache.set(word, stemmed)
   return stemmed
 }
 
@@ -205,17 +209,17 @@ function stem(word: string): string {
 }
 
 /** Returns the sentence with the most terms in a section, or else the first sentence. */
-function excerptOf({ markdown }: PageSection, terms: ReadonlySet<string>): string {
+function findExcerpt({ markdown }: PageSection, terms: ReadonlySet<string>): string {
   const sentences = markdown
     .replace(SYMPTOMS, '')
     .replaceAll(/^ *(```|~~~).*?^ *\1$/gms, '')
     .split(/\n{2,}|\n(?=[|-])|(?<=[.!?])\s+/)
     .map((text) =>
-      plain(text.replace(/^[|\s-]+|[|\s]+$/g, '').replaceAll(/\s*\|\s*/g, ': '))
+      removeMarkup(text.replace(/^[|\s-]+|[|\s]+$/g, '').replaceAll(/\s*\|\s*/g, ': '))
         .replaceAll(/\s+/g, ' ')
         .trim(),
     )
     .filter((text) => /\p{L}/u.test(text))
-  const countOf = (text: string) => new Set(stemsOf(text).filter((stem) => terms.has(stem))).size
+  const countOf = (text: string) => new Set(toStems(text).filter((stem) => terms.has(stem))).size
   return sentences.reduce((best, text) => (countOf(text) > countOf(best) ? text : best), sentences[0] ?? '')
 }

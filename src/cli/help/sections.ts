@@ -20,12 +20,12 @@ const SITE_FOLDER = 'site'
 
 /** Reads the sections of all pages in a folder. Default: the pages of the package. */
 export async function readSections(docs = join(packageRoot(), 'docs')): Promise<PageSection[]> {
-  const pages = await pagesIn(docs)
+  const pages = await listPages(docs)
   const texts = await Promise.all(pages.map((page) => readFile(join(docs, page), 'utf8')))
-  return pages.flatMap((page, i) => sectionsOf(page, texts[i] ?? ''))
+  return pages.flatMap((page, i) => parseSections(page, texts[i] ?? ''))
 }
 
-async function pagesIn(docs: string): Promise<string[]> {
+async function listPages(docs: string): Promise<string[]> {
   const entries = await readdir(docs, { withFileTypes: true })
   const pages = await Promise.all(
     entries.map(async (entry) => {
@@ -41,7 +41,7 @@ async function pagesIn(docs: string): Promise<string[]> {
 }
 
 /** Splits a page at its headings. */
-export function sectionsOf(page: string, text: string): PageSection[] {
+export function parseSections(page: string, text: string): PageSection[] {
   const sections: { heading: string; lines: string[] }[] = []
   let fence: string | null = null
   for (const line of text.split(/\r?\n/)) {
@@ -49,27 +49,27 @@ export function sectionsOf(page: string, text: string): PageSection[] {
     if (mark !== undefined && (fence === null || fence === mark)) fence = fence === null ? mark : null
     const heading = fence === null ? /^#{1,6} +(.+?)[ #]*$/.exec(line)?.[1] : undefined
     if (heading === undefined) sections.at(-1)?.lines.push(line)
-    else sections.push({ heading: plain(heading), lines: [] })
+    else sections.push({ heading: removeMarkup(heading), lines: [] })
   }
   const pageTitle = sections[0]?.heading ?? page
   return sections.map(({ heading, lines }, i) => ({
     page,
     pageTitle,
     heading,
-    anchor: i === 0 ? '' : anchorOf(heading),
+    anchor: i === 0 ? '' : toAnchor(heading),
     markdown: lines.join('\n').trim(),
   }))
 }
 
 /** Returns the anchor that GitHub generates for a heading. */
-const anchorOf = (heading: string) =>
+const toAnchor = (heading: string) =>
   heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}_\- ]/gu, '')
     .replaceAll(' ', '-')
 
 /** Removes the markup from text on one line. */
-export const plain = (text: string) =>
+export const removeMarkup = (text: string) =>
   text
     .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replaceAll(/<!--.*?-->/g, '')

@@ -1,6 +1,6 @@
 import { GdnError } from '../../core/errors.ts'
 import { distance, nearest } from '../../core/nearest.ts'
-import { withoutKey } from '../../core/quoted.ts'
+import { hidePrivateKey } from '../../core/quoted.ts'
 import { ENTRIES, isNoun, type Noun } from '../catalogue.ts'
 import { HELP_TOPICS } from './topics.ts'
 
@@ -50,7 +50,7 @@ const MISSING_COMMANDS: Readonly<Record<string, readonly [verbs: readonly string
 }
 
 /** Returns the alternative to a command that gdn doesn't have; undefined for other words. */
-function insteadOf([noun = '', verb = '']: readonly string[]): string | undefined {
+function findAlternative([noun = '', verb = '']: readonly string[]): string | undefined {
   const entries = Object.hasOwn(MISSING_COMMANDS, noun) ? MISSING_COMMANDS[noun] : undefined
   return entries?.find(([verbs]) => verbs.includes(verb.toLowerCase()))?.[1]
 }
@@ -58,12 +58,12 @@ function insteadOf([noun = '', verb = '']: readonly string[]): string | undefine
 /** Returns the error for words that aren't a command, with a suggestion. */
 export function unknownCommandError(words: readonly string[]): GdnError {
   const { before, word, near, known } = suggestCommands(words)
-  return new GdnError('usage', `unknown command "${before} ${withoutKey(word)}"`, {
+  return new GdnError('usage', `unknown command "${before} ${hidePrivateKey(word)}"`, {
     hint:
-      insteadOf(words) ??
+      findAlternative(words) ??
       (near.length === 0
         ? `The commands are ${known.join(', ')}. Run \`${before} --help\` for details.`
-        : `Did you mean ${inWords(near)}?`),
+        : `Did you mean ${joinWithOr(near)}?`),
   })
 }
 
@@ -71,7 +71,7 @@ export function unknownCommandError(words: readonly string[]): GdnError {
 export const isMistyped = (words: readonly string[]): boolean =>
   words.length === 2 &&
   NOUNS.some(({ name }) => name === words[0]) &&
-  (insteadOf(words) !== undefined || suggestCommands(words).near.length > 0)
+  (findAlternative(words) !== undefined || suggestCommands(words).near.length > 0)
 
 /**
  * Returns a question that suggests the commands and topics that a word after `gdn help` resembles; null if there are
@@ -81,12 +81,14 @@ export function suggestInHelp(word: string): string | null {
   const isTypo = (name: string) =>
     name.startsWith(word) || distance(word, name) <= Math.max(1, Math.floor(word.length / 5))
   const near = suggestCommands([word]).near.filter((command) => command.split(' ').some(isTypo))
-  return near.length === 0 ? null : `Did you mean ${inWords(near.map(inHelp))}?`
+  return near.length === 0 ? null : `Did you mean ${joinWithOr(near.map(toHelpCommand))}?`
 }
 
-const inHelp = (command: string) => (command.startsWith('gdn help ') ? command : command.replace(/^gdn/, 'gdn help'))
+const toHelpCommand = (command: string) =>
+  command.startsWith('gdn help ') ? command : command.replace(/^gdn/, 'gdn help')
 
-const inWords = (names: readonly string[]) => [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' or ')
+const joinWithOr = (names: readonly string[]) =>
+  [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' or ')
 
 export interface Suggestion {
   /** The words that were recognized. */
@@ -109,23 +111,23 @@ export function suggestCommands(words: readonly string[]): Suggestion {
   const [first = '', second] = words
   const noun = NOUNS.find(({ name }) => name === first)
   if (noun !== undefined && second !== undefined) {
-    const verb = verbNear(second, noun)
+    const verb = findNearVerb(second, noun)
     const near = verb === undefined ? [] : [`gdn ${noun.name} ${verb}`]
     return { before: `gdn ${noun.name}`, word: second, near, known: noun.verbs.map(({ name }) => name) }
   }
-  return { before: 'gdn', word: first, near: nearFirst(first, second).slice(0, 3), known: FIRST_WORDS }
+  return { before: 'gdn', word: first, near: findNearCommands(first, second).slice(0, 3), known: FIRST_WORDS }
 }
 
-function nearFirst(word: string, next: string | undefined): string[] {
+function findNearCommands(word: string, next: string | undefined): string[] {
   const turned = NOUNS.find(({ name }) => name === next)
-  const turnedVerb = turned === undefined ? undefined : verbNear(word, turned)
+  const turnedVerb = turned === undefined ? undefined : findNearVerb(word, turned)
   if (turned !== undefined && turnedVerb !== undefined) return [`gdn ${turned.name} ${turnedVerb}`]
   const joined = NOUNS.flatMap(({ name, verbs }) => verbs.map((verb) => `${name} ${verb.name}`)).filter(
-    (command) => bareName(command) === bareName(word),
+    (command) => toBareName(command) === toBareName(word),
   )
   if (joined.length > 0) return joined.map((command) => `gdn ${command}`)
   const first = nearest(word, [...FIRST_WORDS, ...OTHER_FIRST_WORDS])
-  if (first !== undefined) return [withVerb(first, next)]
+  if (first !== undefined) return [addNearVerb(first, next)]
   const verbs = NOUNS.flatMap((noun) => noun.verbs.map((verb) => [noun.name, verb.name] as const))
   const verb = nearest(word, [...new Set(verbs.map(([, name]) => name))])
   if (verb !== undefined) return verbs.filter(([, name]) => name === verb).map(([noun, name]) => `gdn ${noun} ${name}`)
@@ -137,17 +139,17 @@ function nearFirst(word: string, next: string | undefined): string[] {
 }
 
 /** Returns the command for a first word. Includes the verb if the next word resembles a verb of the noun. */
-function withVerb(first: string, next: string | undefined): string {
+function addNearVerb(first: string, next: string | undefined): string {
   const noun = NOUNS.find(({ name }) => name === first)
-  const verb = noun === undefined || next === undefined ? undefined : verbNear(next, noun)
+  const verb = noun === undefined || next === undefined ? undefined : findNearVerb(next, noun)
   return verb === undefined ? `gdn ${first}` : `gdn ${first} ${verb}`
 }
 
-function verbNear(word: string, { verbs }: Noun): string | undefined {
+function findNearVerb(word: string, { verbs }: Noun): string | undefined {
   const names = verbs.map(({ name }) => name)
   const lower = word.toLowerCase()
   const synonyms = Object.hasOwn(SYNONYMS, lower) ? SYNONYMS[lower] : undefined
   return nearest(word, names) ?? synonyms?.find((name) => names.includes(name))
 }
 
-const bareName = (command: string) => command.toLowerCase().replaceAll(/[\s:._/-]/g, '')
+const toBareName = (command: string) => command.toLowerCase().replaceAll(/[\s:._/-]/g, '')

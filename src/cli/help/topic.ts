@@ -39,13 +39,13 @@ export async function readTopic(page: string): Promise<Topic> {
   const [introduction = [], ...parts] = splitAtHeadings(
     lexer(await readFile(join(packageRoot(), 'docs', page), 'utf8')),
   )
-  const examples = parts.find((part) => titleOf(part) === 'Examples') ?? []
+  const examples = parts.find((part) => toTitle(part) === 'Examples') ?? []
   return {
     about: introduction.filter(isParagraph).map(plainText).join(' '),
-    examples: examples.filter(isCode).flatMap(({ text }) => text.split('\n\n').map(example)),
+    examples: examples.filter(isCode).flatMap(({ text }) => text.split('\n\n').map(parseExample)),
     sections: parts
       .filter((part) => part !== examples)
-      .map((part) => ({ title: titleOf(part), blocks: part.flatMap(blocksOf) })),
+      .map((part) => ({ title: toTitle(part), blocks: part.flatMap(toBlocks) })),
   }
 }
 
@@ -73,7 +73,7 @@ export function blockLines(blocks: readonly TopicBlock[], width: number): string
 }
 
 /** Returns the blocks of a section's Markdown. */
-export const blocksIn = (markdown: string): TopicBlock[] => lexer(markdown).flatMap(blocksOf)
+export const parseBlocks = (markdown: string): TopicBlock[] => lexer(markdown).flatMap(toBlocks)
 
 const isParagraph = (token: Token): token is Tokens.Paragraph => token.type === 'paragraph'
 const isCode = (token: Token): token is Tokens.Code => token.type === 'code'
@@ -89,17 +89,17 @@ function splitAtHeadings(tokens: readonly Token[]): Token[][] {
   return parts
 }
 
-const titleOf = ([heading]: readonly Token[]) => (heading?.type === 'heading' ? plainText(heading) : '')
+const toTitle = ([heading]: readonly Token[]) => (heading?.type === 'heading' ? plainText(heading) : '')
 
 /** Parses an example: its description as a comment, and the lines to type. */
-function example(block: string): CommandText['examples'][number] {
+function parseExample(block: string): CommandText['examples'][number] {
   const [does = '', line = '', ...more] = block.split('\n')
   return [does.replace(/^# /, ''), line, ...more]
 }
 
-function blocksOf(token: Token): TopicBlock[] {
+function toBlocks(token: Token): TopicBlock[] {
   if (isParagraph(token)) return [{ text: plainText(token) }]
-  if (isTable(token)) return [tableOf(token)]
+  if (isTable(token)) return [toTable(token)]
   if (isCode(token)) {
     const lines = token.text.split('\n')
     // A here-document can't have prompts before its lines, so show the block unchanged.
@@ -108,7 +108,7 @@ function blocksOf(token: Token): TopicBlock[] {
   return token.type === 'list' ? (token as Tokens.List).items.map((item) => ({ text: `- ${plainText(item)}` })) : []
 }
 
-function tableOf({ header, rows }: Tokens.Table): TopicBlock {
+function toTable({ header, rows }: Tokens.Table): TopicBlock {
   const [first = '', ...names] = header.map((cell) => plainText(cell))
   if (first !== '') return { header: asRow(header), rows: rows.map(asRow) }
   // In a matrix, the name of the column precedes each cell.
@@ -122,7 +122,7 @@ function tableOf({ header, rows }: Tokens.Table): TopicBlock {
 }
 
 /** Returns the text of a cell. A term in the first column isn't wrapped, so there is no room for a link target. */
-const cellText = (cell: Tokens.TableCell, column: number) => (column === 0 ? textOnly(cell) : plainText(cell))
+const cellText = (cell: Tokens.TableCell, column: number) => (column === 0 ? toText(cell) : plainText(cell))
 
 function asRow(cells: readonly Tokens.TableCell[]): Row {
   const [term = '', text = '', note = ''] = cells.map(cellText)
@@ -130,21 +130,18 @@ function asRow(cells: readonly Tokens.TableCell[]): Row {
 }
 
 /** Returns text without markup, on one line. */
-function textOnly(
-  token: Token | Tokens.TableCell,
-  targetOf: (link: Tokens.Link) => string | null = () => null,
-): string {
+function toText(token: Token | Tokens.TableCell, targetOf: (link: Tokens.Link) => string | null = () => null): string {
   const inner = 'tokens' in token ? token.tokens : undefined
-  const text = inner?.map((child) => textOnly(child, targetOf)).join('') ?? ('text' in token ? String(token.text) : '')
+  const text = inner?.map((child) => toText(child, targetOf)).join('') ?? ('text' in token ? String(token.text) : '')
   const target = 'type' in token && token.type === 'link' ? targetOf(token as Tokens.Link) : null
   return `${text}${target === null ? '' : ` (${target})`}`.replaceAll(/\s+/g, ' ')
 }
 
 /** Returns text without markup. The target of a link to another page follows the link's text. */
-const plainText = (token: Token | Tokens.TableCell): string => textOnly(token, targetOf)
+const plainText = (token: Token | Tokens.TableCell): string => toText(token, findLinkTarget)
 
 /** Returns the help topic or guide to which a link leads; null for other links, such as one within the page. */
-function targetOf({ href }: Tokens.Link): string | null {
+function findLinkTarget({ href }: Tokens.Link): string | null {
   const [, page] = /^([\w-]+\.md)(?:#|$)/.exec(href) ?? []
   if (page === undefined) return null
   const topic = HELP_TOPICS.find((topic) => topic.page === page)

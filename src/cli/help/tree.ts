@@ -1,5 +1,5 @@
 import type { Option } from 'commander'
-import { OTHER_VARIABLES, OWN_VARIABLES } from '../../config/environment.ts'
+import { GDN_VARIABLES, OTHER_VARIABLES } from '../../config/environment.ts'
 import { EXIT_BY_CODE } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
 import { CATALOGUE, isNoun, type Verb } from '../catalogue.ts'
@@ -8,8 +8,8 @@ import type { CommandTree, TreeCommand, TreeExitCode, TreeFlag } from '../comman
 import { VERSION } from '../version.ts'
 import { ROOT_FLAGS, SUMMARY } from './help.ts'
 import { HELP_TOPICS } from './topics.ts'
-import { usageOf } from './usage.ts'
-import { takesOfArgument, takesOfFlag } from './value-type.ts'
+import { formatUsage } from './usage.ts'
+import { findArgumentType, findFlagType } from './value-type.ts'
 
 /** Builds the command of a verb without running it. */
 export type MakeCommand = (verb: Verb) => Promise<GdnCommand>
@@ -32,9 +32,9 @@ export async function commandTree(make: MakeCommand): Promise<CommandTree> {
     flags: ROOT_FLAGS.map(([flags, summary]) => rootFlag(flags, summary)),
     topics: HELP_TOPICS.map(({ name, summary }) => ({ name, summary })),
     exit_codes: exitCodes(),
-    environment: [...OWN_VARIABLES, ...OTHER_VARIABLES].map(({ name, what, flag }) => ({
+    environment: [...GDN_VARIABLES, ...OTHER_VARIABLES].map(({ name, description, flag }) => ({
       name,
-      summary: what,
+      summary: description,
       flag: flag ?? null,
     })),
   }
@@ -48,10 +48,10 @@ function treeCommand(command: GdnCommand, group: string, effect: CommandEffect):
     summary: command.summary(),
     effect,
     about: about ?? null,
-    usage: usageOf(command),
+    usage: formatUsage(command),
     examples: examples.map(([does, ...lines]) => ({ summary: does, lines: lines.flatMap((line) => line.split('\n')) })),
     arguments: command.registeredArguments.map((argument) => {
-      const { type, values } = takesOfArgument(argument.name(), argument.argChoices)
+      const { type, values } = findArgumentType(argument.name(), argument.argChoices)
       return {
         name: argument.name(),
         required: argument.required,
@@ -69,12 +69,12 @@ function treeCommand(command: GdnCommand, group: string, effect: CommandEffect):
 
 function treeFlag(command: GdnCommand, option: Option): TreeFlag {
   const name = option.long ?? option.flags
-  const facts = command.flagFacts.get(name)
+  const facts = command.flagDetails.get(name)
   const placeholder = /[<[](.*)[>\]]/.exec(option.flags)?.[1] ?? null
   const { type, values } =
     placeholder === null
       ? { type: 'boolean' as const, values: undefined }
-      : takesOfFlag(name, placeholder, facts?.takes)
+      : findFlagType(name, placeholder, facts?.takes)
   return {
     name,
     short: option.short ?? null,
@@ -86,11 +86,11 @@ function treeFlag(command: GdnCommand, option: Option): TreeFlag {
     values: values === undefined ? null : [...values],
     repeatable: facts?.repeatable ?? false,
     required: facts?.required ?? false,
-    default: defaultOf(option.description, placeholder !== null),
+    default: parseDefault(option.description, placeholder !== null),
   }
 }
 
-function defaultOf(summary: string, takesValue: boolean): string | true | null {
+function parseDefault(summary: string, takesValue: boolean): string | true | null {
   const [, text = null] = /\(([^()]+)\)$/.exec(summary) ?? []
   if (takesValue) return text
   return text === 'the default' ? true : null

@@ -1,7 +1,7 @@
 import type { GdnCommand } from '../command.ts'
 
 /** Returns the usage line of a command, such as `gdn nft show [nft_gdn_id...] [flags]`. */
-export function usageOf(command: GdnCommand): string {
+export function formatUsage(command: GdnCommand): string {
   const args = command.registeredArguments.map((argument) => {
     const name = argument.variadic ? `${argument.name()}...` : argument.name()
     return argument.required ? `<${name}>` : `[${name}]`

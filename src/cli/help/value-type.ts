@@ -1,12 +1,12 @@
 import type { TypedValue, ValueType } from '../command.ts'
 
-const BY_FLAG: Readonly<Record<string, ValueType>> = {
+const TYPE_BY_FLAG: Readonly<Record<string, ValueType>> = {
   '--profile': 'profile',
   '--contract': 'collection',
   '--run': 'run_name',
 }
 
-const BY_PLACEHOLDER: Readonly<Record<string, ValueType>> = {
+const TYPE_BY_PLACEHOLDER: Readonly<Record<string, ValueType>> = {
   file: 'file',
   path: 'file',
   'url|path': 'file',
@@ -16,12 +16,12 @@ const BY_PLACEHOLDER: Readonly<Record<string, ValueType>> = {
 }
 
 /** Returns the type of a flag's value: the type of its parser, or else a type inferred from its name or placeholder. */
-export function takesOfFlag(long: string, placeholder: string, parsed: TypedValue | undefined): TypedValue {
-  const named = BY_FLAG[long] ?? BY_PLACEHOLDER[placeholder]
+export function findFlagType(long: string, placeholder: string, parsed: TypedValue | undefined): TypedValue {
+  const named = TYPE_BY_FLAG[long] ?? TYPE_BY_PLACEHOLDER[placeholder]
   return parsed ?? { type: named ?? 'string' }
 }
 
-const BY_ARGUMENT: Readonly<Record<string, ValueType>> = {
+const TYPE_BY_ARGUMENT: Readonly<Record<string, ValueType>> = {
   run: 'run',
   'id|address|run': 'run',
   manifest: 'file',
@@ -34,6 +34,6 @@ const BY_ARGUMENT: Readonly<Record<string, ValueType>> = {
 /**
  * Returns the type of an argument: `word` if it must be one of several words, or else a type inferred from its name.
  */
-export function takesOfArgument(name: string, words: readonly string[] | undefined): TypedValue {
-  return words === undefined ? { type: BY_ARGUMENT[name] ?? 'string' } : { type: 'word', values: words }
+export function findArgumentType(name: string, words: readonly string[] | undefined): TypedValue {
+  return words === undefined ? { type: TYPE_BY_ARGUMENT[name] ?? 'string' } : { type: 'word', values: words }
 }

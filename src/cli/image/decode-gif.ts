@@ -4,9 +4,9 @@ import { brokenImageError, checkSize, type Pixels } from './pixels.ts'
 // the first frame, which takes little code. Format: GIF89a, W3C.
 
 const HEADER_BYTES = 13
-const EXTENSION = 0x21
-const GRAPHIC_CONTROL = 0xf9
-const FRAME = 0x2c
+const EXTENSION_MARKER = 0x21
+const GRAPHIC_CONTROL_LABEL = 0xf9
+const FRAME_MARKER = 0x2c
 const MAX_CODES = 4096
 
 /** Decodes the first frame of a GIF. If the file is truncated, missing pixels are transparent. */
@@ -15,24 +15,24 @@ export function decodeGif(bytes: Uint8Array): Pixels {
   const [width, height] = [file.readUInt16LE(6), file.readUInt16LE(8)]
   checkSize(width, height)
   const data = new Uint8Array(width * height * 4)
-  const common = tableAt(file, HEADER_BYTES, file[10] ?? 0)
+  const common = readColorTable(file, HEADER_BYTES, file[10] ?? 0)
   let at = HEADER_BYTES + common.length
   let seeThrough = -1
-  while (file[at] === EXTENSION) {
-    const { length, end } = blocksAt(file, at + 2)
+  while (file[at] === EXTENSION_MARKER) {
+    const { length, end } = findBlocksEnd(file, at + 2)
     // This block contains a length, flags, a delay (2 bytes), and the index of the transparent color.
-    if (file[at + 1] === GRAPHIC_CONTROL && length >= 4 && ((file[at + 3] ?? 0) & 1) === 1)
+    if (file[at + 1] === GRAPHIC_CONTROL_LABEL && length >= 4 && ((file[at + 3] ?? 0) & 1) === 1)
       seeThrough = file[at + 6] ?? -1
     at = end
   }
-  if (file[at] !== FRAME) throw brokenImageError()
+  if (file[at] !== FRAME_MARKER) throw brokenImageError()
   const [left, top] = [file.readUInt16LE(at + 1), file.readUInt16LE(at + 3)]
   const [columns, rows] = [file.readUInt16LE(at + 5), file.readUInt16LE(at + 7)]
   // A frame has its own size. In a damaged file, it may extend beyond the image.
   checkSize(columns, rows)
   if (left + columns > width || top + rows > height) throw brokenImageError()
   const flags = file[at + 9] ?? 0
-  const ownTable = tableAt(file, at + 10, flags)
+  const ownTable = readColorTable(file, at + 10, flags)
   const colors = ownTable.length > 0 ? ownTable : common
   const codes = at + 10 + ownTable.length
   const indexes = unpackCodes(joinBlocks(file, codes + 1), file[codes] ?? 0, columns * rows)
@@ -51,7 +51,7 @@ export function decodeGif(bytes: Uint8Array): Pixels {
 }
 
 /** Returns the color table at an offset; empty if the flags indicate that there is none. */
-function tableAt(file: Buffer, at: number, flags: number): Buffer {
+function readColorTable(file: Buffer, at: number, flags: number): Buffer {
   return file.subarray(at, (flags & 0x80) === 0 ? at : at + 3 * 2 ** ((flags & 7) + 1))
 }
 
@@ -59,7 +59,7 @@ function tableAt(file: Buffer, at: number, flags: number): Buffer {
  * Measures length-prefixed blocks up to an empty one. Returns the size of their data and the offset after the empty
  * block.
  */
-function blocksAt(file: Buffer, from: number): { length: number; end: number } {
+function findBlocksEnd(file: Buffer, from: number): { length: number; end: number } {
   let length = 0
   for (let at = from; at < file.length; ) {
     const size = file[at] ?? 0
@@ -134,7 +134,7 @@ function unpackCodes(codes: Buffer, minBits: number, maxCodes: number): Uint8Arr
         before[next] = last
         length[next] = (length[last] ?? 0) + 1
         // A code that is used while it is being defined starts and ends with the first value of the previous code.
-        value[next] = firstValueOf(code === next ? last : code, before, length, value)
+        value[next] = findFirstValue(code === next ? last : code, before, length, value)
         next++
         if (next === 1 << bits && bits < 12) bits++
       }
@@ -146,7 +146,7 @@ function unpackCodes(codes: Buffer, minBits: number, maxCodes: number): Uint8Arr
   return values.subarray(0, size)
 }
 
-function firstValueOf(code: number, before: Uint16Array, length: Uint16Array, value: Uint8Array): number {
+function findFirstValue(code: number, before: Uint16Array, length: Uint16Array, value: Uint8Array): number {
   let at = code
   for (let i = length[code] ?? 0; i > 1; i--) at = before[at] ?? 0
   return value[at] ?? 0

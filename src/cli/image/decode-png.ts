@@ -5,7 +5,7 @@ import { brokenImageError, checkSize, type Pixels } from './pixels.ts'
 const SIGNATURE_BYTES = 8
 /** Number of bytes in a chunk in addition to its data: length, type and checksum. */
 const CHUNK_OVERHEAD_BYTES = 12
-const NEEDED_CHUNKS = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT'])
+const NEEDED_CHUNK_TYPES = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT'])
 const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }
 
 /** Decodes a PNG. For an animated PNG, returns the default image. */
@@ -23,7 +23,7 @@ interface Chunk {
  * compressed, and could expand to gigabytes. The number of pixels limits the size of the decompressed pixels.
  */
 function withoutExtraChunks(bytes: Uint8Array): Uint8Array {
-  const chunks = [...chunksOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))]
+  const chunks = [...readChunks(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))]
   const header = chunks.find(({ type }) => type === 'IHDR')?.data
   if (header === undefined || header.length !== 13) throw brokenImageError()
   const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)]
@@ -41,12 +41,12 @@ function withoutExtraChunks(bytes: Uint8Array): Uint8Array {
   return Buffer.concat([bytes.subarray(0, SIGNATURE_BYTES), ...parts])
 }
 
-function* chunksOf(bytes: Buffer): Generator<Chunk> {
+function* readChunks(bytes: Buffer): Generator<Chunk> {
   for (let at = SIGNATURE_BYTES; at + CHUNK_OVERHEAD_BYTES <= bytes.length; ) {
     const length = bytes.readUInt32BE(at)
     const type = bytes.toString('latin1', at + 4, at + 8)
     if (type === 'IEND' || at + CHUNK_OVERHEAD_BYTES + length > bytes.length) return
-    if (NEEDED_CHUNKS.has(type)) yield { type, data: bytes.subarray(at + 8, at + 8 + length) }
+    if (NEEDED_CHUNK_TYPES.has(type)) yield { type, data: bytes.subarray(at + 8, at + 8 + length) }
     at += CHUNK_OVERHEAD_BYTES + length
   }
 }

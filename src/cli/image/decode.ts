@@ -1,5 +1,5 @@
 import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
-import { imageSize } from '../../files/image-size.ts'
+import { readImageSize } from '../../files/image-size.ts'
 import { brokenImageError, checkSize, ImageError, MAX_IMAGE_BYTES, type Pixels, tooManyBytesError } from './pixels.ts'
 
 const DECODERS: Readonly<Record<string, () => Promise<(bytes: Uint8Array) => Pixels>>> = {
@@ -26,7 +26,7 @@ export async function decodeImage(bytes: Uint8Array): Promise<Pixels> {
   const decoder = Object.hasOwn(DECODERS, type) ? DECODERS[type] : undefined
   if (decoder === undefined) throw cantBeDrawnError(type)
   // In a photo, a lot of metadata may precede the size.
-  const size = imageSize(bytes, type, bytes.length)
+  const size = readImageSize(bytes, type, bytes.length)
   if (size === null) throw brokenImageError()
   checkSize(size.width, size.height)
   const decode = await decoder()

@@ -28,14 +28,14 @@ export function detectDrawMethod({ env, tty, colors, hasBlocks }: Terminal): Dra
   if (setting === 'off') return null
   if (setting === 'kitty' || setting === 'iterm' || setting === 'sixel') return setting
   if (setting === 'blocks') return blocks
-  return (isMultiplexed(env) ? null : ownProtocol(env)) ?? blocks
+  return (isMultiplexed(env) ? null : detectProtocol(env)) ?? blocks
 }
 
 /** Returns whether the terminal runs in tmux or screen, which pass only text through. */
 const isMultiplexed = ({ TMUX, STY, TERM = '' }: NodeJS.ProcessEnv) =>
   isSet(TMUX) || isSet(STY) || /^(?:screen|tmux)/.test(TERM)
 
-function ownProtocol(env: NodeJS.ProcessEnv): DrawMethod | null {
+function detectProtocol(env: NodeJS.ProcessEnv): DrawMethod | null {
   const { TERM = '', KONSOLE_VERSION = '' } = env
   const program = (env.TERM_PROGRAM ?? '').toLowerCase()
   if (isSet(env.KITTY_WINDOW_ID) || TERM === 'xterm-kitty') return 'kitty'

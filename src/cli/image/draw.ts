@@ -23,43 +23,43 @@ const CELL_PIXELS: Readonly<Record<DrawMethod, Size>> = {
 }
 
 /** Returns the size of an area in pixels. */
-export const pixelSizeOf = ({ columns, rows }: ImageArea, way: DrawMethod): Size => ({
-  width: columns * CELL_PIXELS[way].width,
-  height: rows * CELL_PIXELS[way].height,
+export const toPixelSize = ({ columns, rows }: ImageArea, method: DrawMethod): Size => ({
+  width: columns * CELL_PIXELS[method].width,
+  height: rows * CELL_PIXELS[method].height,
 })
 
-export const scaleToArea = (image: Pixels, room: ImageArea, way: DrawMethod): Pixels =>
-  scalePixels(image, fitInto(image, pixelSizeOf(room, way)))
+export const scaleToArea = (image: Pixels, area: ImageArea, method: DrawMethod): Pixels =>
+  scalePixels(image, fitInto(image, toPixelSize(area, method)))
 
 /**
  * Returns text that draws an image on separate lines. The image must already be scaled. The text contains only the
  * pixels, so no other data in the file can reach the terminal.
  */
-export async function drawPixels(pixels: Pixels, way: DrawMethod): Promise<string> {
+export async function drawPixels(pixels: Pixels, method: DrawMethod): Promise<string> {
   // The terminal derives the height from the width, because its characters may not be exactly twice as high as wide.
-  const columns = Math.ceil(pixels.width / CELL_PIXELS[way].width)
-  switch (way) {
+  const columns = Math.ceil(pixels.width / CELL_PIXELS[method].width)
+  switch (method) {
     case 'blocks':
       return halfBlocks(pixels, 'true')
     case 'blocks-256':
       return halfBlocks(pixels, 256)
     case 'sixel':
-      return `${await (await import('./sixel.ts')).sixelText(pixels)}\n`
+      return `${await (await import('./sixel.ts')).formatSixels(pixels)}\n`
     case 'iterm': {
-      const png = asPng(pixels)
+      const png = encodePng(pixels)
       const parameters = `inline=1;size=${png.length};width=${columns};preserveAspectRatio=1`
       return `\u001b]1337;File=${parameters}:${png.toString('base64')}\u0007\n`
     }
     case 'kitty':
-      return `${kittyText(asPng(pixels), columns)}\n`
+      return `${kittyText(encodePng(pixels), columns)}\n`
   }
 }
 
-const asPng = ({ width, height, data }: Pixels): Buffer =>
+const encodePng = ({ width, height, data }: Pixels): Buffer =>
   Buffer.from(encode({ width, height, data, channels: 4, depth: 8 }))
 
 /** Maximum length of the base64 data in one kitty escape sequence. */
-const KITTY_PIECE = 4096
+const KITTY_CHUNK_CHARACTERS = 4096
 
 /**
  * Returns the escape sequences that draw an image in kitty. `q=2` suppresses responses, which would be read as typed
@@ -68,10 +68,10 @@ const KITTY_PIECE = 4096
 function kittyText(png: Buffer, columns: number): string {
   const text = png.toString('base64')
   const pieces: string[] = []
-  for (let at = 0; at < text.length; at += KITTY_PIECE) {
+  for (let at = 0; at < text.length; at += KITTY_CHUNK_CHARACTERS) {
     const keys = at === 0 ? `a=T,f=100,c=${columns},q=2,` : 'q=2,'
-    const more = at + KITTY_PIECE < text.length ? 1 : 0
-    pieces.push(`\u001b_G${keys}m=${more};${text.slice(at, at + KITTY_PIECE)}\u001b\\`)
+    const more = at + KITTY_CHUNK_CHARACTERS < text.length ? 1 : 0
+    pieces.push(`\u001b_G${keys}m=${more};${text.slice(at, at + KITTY_CHUNK_CHARACTERS)}\u001b\\`)
   }
   return pieces.join('')
 }

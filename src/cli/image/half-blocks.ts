@@ -41,27 +41,28 @@ export function halfBlocks(pixels: Pixels, colors: 256 | 'true'): string {
   return text
 }
 
-type Code = (red: number, green: number, blue: number) => string
+type FormatColor = (red: number, green: number, blue: number) => string
 
-function colorAt({ width, data }: Pixels, x: number, y: number, code: Code): string | null {
+function colorAt({ width, data }: Pixels, x: number, y: number, code: FormatColor): string | null {
   const at = (y * width + x) * 4
   if ((data[at + 3] ?? 0) < MIN_VISIBLE_ALPHA) return null
   return code(data[at] ?? 0, data[at + 1] ?? 0, data[at + 2] ?? 0)
 }
 
-const trueColor: Code = (red, green, blue) => `2;${red};${green};${blue}`
+const trueColor: FormatColor = (red, green, blue) => `2;${red};${green};${blue}`
 
 /** The six levels of each color in the color cube of 256-color terminals. */
-const STEPS = [0, 95, 135, 175, 215, 255]
-const nearestStep = (value: number) => (value < 48 ? 0 : value < 115 ? 1 : Math.floor((value - 35) / 40))
+const COLOR_CUBE_LEVELS = [0, 95, 135, 175, 215, 255]
+const findNearestLevel = (value: number) => (value < 48 ? 0 : value < 115 ? 1 : Math.floor((value - 35) / 40))
 
 /** Returns the nearest color in the color cube or the gray ramp of 256-color terminals. */
-const indexedColor: Code = (red, green, blue) => {
-  const [r, g, b] = [nearestStep(red), nearestStep(green), nearestStep(blue)]
+const indexedColor: FormatColor = (red, green, blue) => {
+  const [r, g, b] = [findNearestLevel(red), findNearestLevel(green), findNearestLevel(blue)]
   const grey = Math.min(23, Math.max(0, Math.round(((red + green + blue) / 3 - 8) / 10)))
   const level = 8 + 10 * grey
   const distance = (to: readonly (number | undefined)[]) =>
     [red, green, blue].reduce((sum, value, i) => sum + (value - (to[i] ?? 0)) ** 2, 0)
-  const inCube = distance([STEPS[r], STEPS[g], STEPS[b]]) <= distance([level, level, level])
+  const inCube =
+    distance([COLOR_CUBE_LEVELS[r], COLOR_CUBE_LEVELS[g], COLOR_CUBE_LEVELS[b]]) <= distance([level, level, level])
   return `5;${inCube ? 16 + 36 * r + 6 * g + b : 232 + grey}`
 }

@@ -1,9 +1,9 @@
 import { createTransport } from '../../client/create-transport.ts'
 import { type Transport, TransportError } from '../../client/transport.ts'
-import { proxyOf } from '../../config/proxy.ts'
+import { readProxies } from '../../config/proxy.ts'
 import type { Server } from '../../config/server.ts'
 import { isObject, parseJson } from '../../core/json.ts'
-import { atGateway } from '../../verify/storage-reader.ts'
+import { toGatewayUrl } from '../../verify/storage-reader.ts'
 import { debugExchanges } from '../connect/debug-exchange.ts'
 import type { Deps } from '../deps.ts'
 import { VERSION } from '../version.ts'
@@ -13,7 +13,7 @@ import { ImageError, MAX_IMAGE_BYTES } from './pixels.ts'
 export interface NftWithImage {
   metadata_url: string | null
   /** The URL of the `image` file field in the request. */
-  requested: string | null
+  requestedUrl: string | null
 }
 
 const MAX_METADATA_BYTES = 1024 * 1024
@@ -40,7 +40,7 @@ export interface ImageReader {
 }
 
 /** Returns the URL of the `image` file field in requested metadata, which may be any JSON value. */
-export function requestedImage(metadata: unknown): string | null {
+export function findRequestedImage(metadata: unknown): string | null {
   const fields: unknown = isObject(metadata) ? metadata.file_fields : null
   const image = Array.isArray(fields) ? fields.find((field: unknown) => isObject(field) && field.key === 'image') : null
   return isObject(image) && typeof image.url === 'string' && image.url !== '' ? image.url : null
@@ -51,7 +51,7 @@ export async function createImageReader(
   gateway: string,
   server: Pick<Server, 'isLoopback'> | null,
 ): Promise<ImageReader> {
-  const proxy = server?.isLoopback === true ? undefined : proxyOf(env)
+  const proxy = server?.isLoopback === true ? undefined : readProxies(env)
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   let silent = 0
   const get = async (url: string, maxBytes: number) => {
@@ -68,10 +68,10 @@ export async function createImageReader(
   }
   return {
     async locate(nft) {
-      const requested = nft.requested === null ? null : atGateway(gateway, nft.requested)
+      const requested = nft.requestedUrl === null ? null : toGatewayUrl(gateway, nft.requestedUrl)
       if (requested !== null) return requested
-      const stored = await imageOf(nft, gateway, get)
-      return stored === null ? null : atGateway(gateway, stored)
+      const stored = await readStoredImageUrl(nft, gateway, get)
+      return stored === null ? null : toGatewayUrl(gateway, stored)
     },
     read: (url) => get(url, MAX_IMAGE_BYTES),
     close: () => transport.close(),
@@ -81,8 +81,12 @@ export async function createImageReader(
 type FetchBytes = (url: string, maxBytes: number) => Promise<Uint8Array>
 
 /** Returns the image URL in the stored metadata. */
-async function imageOf({ metadata_url }: NftWithImage, gateway: string, get: FetchBytes): Promise<string | null> {
-  const url = metadata_url === null ? null : atGateway(gateway, metadata_url)
+async function readStoredImageUrl(
+  { metadata_url }: NftWithImage,
+  gateway: string,
+  get: FetchBytes,
+): Promise<string | null> {
+  const url = metadata_url === null ? null : toGatewayUrl(gateway, metadata_url)
   if (url === null) return null
   const metadata = parseJson(await get(url, MAX_METADATA_BYTES))
   if (metadata === null || typeof metadata !== 'object' || !('image' in metadata)) return null

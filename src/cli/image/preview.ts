@@ -1,11 +1,11 @@
 import { count } from '../../core/count.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { Deps } from '../deps.ts'
-import { graphicsOf } from './terminal.ts'
+import { findDrawMethod } from './terminal.ts'
 
-const TILE = { columns: 18, rows: 9 }
-const GAP = 2
-const MAX_LINES = 3
+const TILE_AREA = { columns: 18, rows: 9 }
+const GAP_COLUMNS = 2
+const MAX_TILE_LINES = 3
 
 /** Collects rows of a manifest. Draws the images of the first rows when the command ends. */
 export interface Preview {
@@ -14,22 +14,22 @@ export interface Preview {
 }
 
 /** Returns the layout for images side by side; null if stdout can't draw images or is too narrow. */
-export function tilesOf(deps: Pick<Deps, 'io' | 'env'>) {
-  const way = graphicsOf(deps)
-  const perLine = Math.floor((deps.io.columns + GAP) / (TILE.columns + GAP))
-  return way === null || perLine < 1 ? null : { way, tile: TILE, gap: GAP, perLine }
+export function findTileLayout(deps: Pick<Deps, 'io' | 'env'>) {
+  const way = findDrawMethod(deps)
+  const perLine = Math.floor((deps.io.columns + GAP_COLUMNS) / (TILE_AREA.columns + GAP_COLUMNS))
+  return way === null || perLine < 1 ? null : { way, tile: TILE_AREA, gap: GAP_COLUMNS, perLine }
 }
 
 /** Returns a preview; null if stdout can't draw images or is too narrow. */
-export function previewOf(deps: Pick<Deps, 'io' | 'env'>): Preview | null {
-  const layout = tilesOf(deps)
+export function createPreview(deps: Pick<Deps, 'io' | 'env'>): Preview | null {
+  const layout = findTileLayout(deps)
   if (layout === null) return null
   const rows: ManifestRow[] = []
   let total = 0
   return {
     add(row) {
       total++
-      if (rows.length < layout.perLine * MAX_LINES) rows.push(row)
+      if (rows.length < layout.perLine * MAX_TILE_LINES) rows.push(row)
     },
     async draw() {
       if (rows.length === 0) return

@@ -4,7 +4,7 @@ import { safe } from '../io/io.ts'
 import { decodeImage } from './decode.ts'
 import { drawPixels, type ImageArea, scaleToArea } from './draw.ts'
 import type { DrawMethod } from './draw-method.ts'
-import { createImageReader, requestedImage } from './nft-image.ts'
+import { createImageReader, findRequestedImage } from './nft-image.ts'
 import { ImageError } from './pixels.ts'
 
 /**
@@ -22,7 +22,7 @@ export async function showImage(
   if (from === undefined) return
   const reader = await createImageReader(deps, from, gateway === undefined ? server : null)
   try {
-    const url = await reader.locate({ metadata_url, requested: requestedImage(request_metadata) })
+    const url = await reader.locate({ metadata_url, requestedUrl: findRequestedImage(request_metadata) })
     if (url === null) return
     const image = await decodeImage(await reader.read(url))
     await io.print(`${await drawPixels(scaleToArea(image, room, way), way)}\n`)

@@ -6,12 +6,12 @@ const KEEP_BACKGROUND = 1
 /** Minimum alpha of an opaque pixel. Sixels don't support partial transparency. */
 const MIN_OPAQUE_ALPHA = 128
 
-export async function sixelText({ width, height, data }: Pixels): Promise<string> {
+export async function formatSixels({ width, height, data }: Pixels): Promise<string> {
   // The library assigns to an undeclared global. In a module, this throws unless the global exists.
   if (!('UPNG' in globalThis)) Object.assign(globalThis, { UPNG: undefined })
   const { FINALIZER, image2sixel, introducer, sixelEncode } = await import('./sixel-library.ts')
   const opaque = data.map((value, i) => (i % 4 !== 3 ? value : value < MIN_OPAQUE_ALPHA ? 0 : 255))
-  const colors = fewColors(opaque)
+  const colors = collectPalette(opaque)
   // The library's quantization can merge similar colors, so skip it if the palette has room for all colors.
   return colors === null
     ? image2sixel(opaque, width, height, MAX_COLORS, KEEP_BACKGROUND)
@@ -21,7 +21,7 @@ export async function sixelText({ width, height, data }: Pixels): Promise<string
 type Color = [red: number, green: number, blue: number]
 
 /** Returns all colors of an image; null if a sixel palette has no room for all of them. */
-function fewColors(data: Uint8Array): Color[] | null {
+function collectPalette(data: Uint8Array): Color[] | null {
   const colors = new Map<number, Color>([[0, [0, 0, 0]]])
   for (let at = 0; at < data.length && colors.size <= MAX_COLORS; at += 4) {
     const [red = 0, green = 0, blue = 0, alpha = 0] = data.subarray(at, at + 4)

@@ -4,13 +4,13 @@ import { safe } from '../io/io.ts'
 import { cutToWidth, displayWidth } from '../text/display-width.ts'
 import { wrap } from '../text/wrap.ts'
 import { decodeImage } from './decode.ts'
-import { drawPixels, type ImageArea, pixelSizeOf, scaleToArea } from './draw.ts'
+import { drawPixels, type ImageArea, scaleToArea, toPixelSize } from './draw.ts'
 import type { DrawMethod } from './draw-method.ts'
 import { ImageError, type Pixels } from './pixels.ts'
 import { readImage } from './read-image.ts'
 import type { Size } from './scale.ts'
 
-interface Tiles {
+interface TileLayout {
   way: DrawMethod
   tile: ImageArea
   gap: number
@@ -25,52 +25,52 @@ export interface TileSource {
 }
 
 /** Returns the image of a row. */
-export const rowTile = (row: ManifestRow): TileSource => ({ title: row.metadata.title, read: () => imageOf(row) })
+export const rowTile = (row: ManifestRow): TileSource => ({ title: row.metadata.title, read: () => readRowImage(row) })
 
 interface Tile {
   image: Pixels
   title: string[]
   /** The reason why the tile has an empty frame instead of an image; an empty string if it has an image. */
-  why: string
+  problem: string
 }
 
 const TITLE_LINES = 2
 const FRAME_COLOR = [104, 104, 104, 255]
 /** Thickness of the frame as a fraction of its width. The minimum is one pixel. */
-const FRAME_PART = 1 / 100
+const FRAME_THICKNESS_RATIO = 1 / 100
 
 /** Draws images side by side, with their titles below. Sends each line of tiles as a single image. */
 export async function drawTiles(
   { io }: Pick<Deps, 'io'>,
   sources: readonly TileSource[],
-  layout: Tiles,
+  layout: TileLayout,
 ): Promise<void> {
   const { way, tile, gap, perLine } = layout
-  const space = pixelSizeOf({ columns: gap, rows: 0 }, way).width
+  const space = toPixelSize({ columns: gap, rows: 0 }, way).width
   for (let at = 0; at < sources.length; at += perLine) {
-    const tiles = await Promise.all(sources.slice(at, at + perLine).map((source) => tileOf(source, tile, way)))
+    const tiles = await Promise.all(sources.slice(at, at + perLine).map((source) => readTile(source, tile, way)))
     const images = tiles.map(({ image }) => image)
-    const image = await drawPixels(sideBySide(images, pixelSizeOf(tile, way), space), way)
+    const image = await drawPixels(sideBySide(images, toPixelSize(tile, way), space), way)
     const captions = Array.from({ length: Math.max(...tiles.map(({ title }) => title.length)) }, (_, line) =>
-      inColumns(tiles, tile, gap, ({ title }) => title[line] ?? ''),
+      alignInColumns(tiles, tile, gap, ({ title }) => title[line] ?? ''),
     )
-    const why = inColumns(tiles, tile, gap, (drawnTile) => drawnTile.why)
+    const why = alignInColumns(tiles, tile, gap, (drawnTile) => drawnTile.problem)
     if (why !== '') captions.push(io.outPaint.dim(why))
     await io.print(`${image}${captions.join('\n')}\n\n`)
   }
 }
 
-async function tileOf(source: TileSource, room: ImageArea, way: DrawMethod): Promise<Tile> {
+async function readTile(source: TileSource, room: ImageArea, way: DrawMethod): Promise<Tile> {
   const title = titleLines(source.title, room.columns)
   try {
-    return { image: scaleToArea(await source.read(), room, way), title, why: '' }
+    return { image: scaleToArea(await source.read(), room, way), title, problem: '' }
   } catch (error) {
     if (!(error instanceof ImageError)) throw error
-    return { image: frame(pixelSizeOf(room, way)), title, why: error.label }
+    return { image: createFrame(toPixelSize(room, way)), title, problem: error.label }
   }
 }
 
-async function imageOf({ metadata, localFiles }: ManifestRow): Promise<Pixels> {
+async function readRowImage({ metadata, localFiles }: ManifestRow): Promise<Pixels> {
   const isImage = ({ key }: { key: string }) => key === 'image'
   const path = localFiles.find(isImage)?.path
   if (path !== undefined) return await decodeImage(await readImage(path))
@@ -85,7 +85,7 @@ function titleLines(title: string, columns: number): string[] {
   return lines.map((line) => cutToWidth(line, columns))
 }
 
-function inColumns(
+function alignInColumns(
   tiles: readonly Tile[],
   { columns }: ImageArea,
   gap: number,
@@ -96,9 +96,9 @@ function inColumns(
 }
 
 /** Returns an empty frame to draw instead of a missing image. */
-function frame({ width, height }: Size): Pixels {
+function createFrame({ width, height }: Size): Pixels {
   const data = new Uint8Array(width * height * 4)
-  const thick = Math.max(1, Math.round(width * FRAME_PART))
+  const thick = Math.max(1, Math.round(width * FRAME_THICKNESS_RATIO))
   for (let y = 0; y < height; y++) {
     for (let x = 0; x < width; x++) {
       const isInside = x >= thick && y >= thick && x < width - thick && y < height - thick

@@ -13,10 +13,11 @@ export type Opener = readonly [program: string, ...args: string[]]
  * takes precedence. It contains commands separated by colons (on Windows, a single command), with `%s` for the URL, or
  * `none` for no browser.
  */
-export function openersOf(url: string, env: NodeJS.ProcessEnv, platform: NodeJS.Platform): Opener[] {
+export function findOpeners(url: string, env: NodeJS.ProcessEnv, platform: NodeJS.Platform): Opener[] {
   const named = env.BROWSER?.trim() ?? ''
   if (named === 'none') return []
-  if (named !== '') return (platform === 'win32' ? [named] : named.split(':')).flatMap((line) => asNamed(line, url))
+  if (named !== '')
+    return (platform === 'win32' ? [named] : named.split(':')).flatMap((line) => parseBrowserCommand(line, url))
   // A user who is connected through SSH can't see the display of this machine.
   if ((env.SSH_CONNECTION ?? env.SSH_TTY ?? '') !== '') return []
   if (platform === 'darwin') return [['open', url]]
@@ -30,7 +31,7 @@ export function openersOf(url: string, env: NodeJS.ProcessEnv, platform: NodeJS.
   return [...(isWsl ? onWindows : []), ...(hasScreen ? ([['xdg-open', url]] as const) : [])]
 }
 
-function asNamed(line: string, url: string): Opener[] {
+function parseBrowserCommand(line: string, url: string): Opener[] {
   const [program, ...args] = line.trim().split(/\s+/)
   if (program === undefined || program === '') return []
   const hasPlace = args.some((arg) => arg.includes('%s'))
@@ -49,7 +50,7 @@ const BROWSER_EXIT_MS = 1500
  * @returns false if there is no browser or no browser could open the URL
  */
 export async function openInBrowser(url: string, env: NodeJS.ProcessEnv, platform: NodeJS.Platform): Promise<boolean> {
-  for (const opener of openersOf(url, env, platform)) if (await start(opener, env)) return true
+  for (const opener of findOpeners(url, env, platform)) if (await start(opener, env)) return true
   return false
 }
 

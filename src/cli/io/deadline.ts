@@ -21,12 +21,12 @@ export interface CommandSignals extends Signals {
  * Maximum number of abort listeners before Node.js warns about a leak. The default of 10 is too low, because
  * --check-files runs 18 requests and waits concurrently.
  */
-const MAX_LISTENERS = 64
+const MAX_ABORT_LISTENERS = 64
 
 /** Returns the signals of a command, derived from the signals of the process. */
 export function commandSignals(signals: Signals): CommandSignals {
   const controller = new AbortController()
-  setMaxListeners(MAX_LISTENERS, controller.signal)
+  setMaxListeners(MAX_ABORT_LISTENERS, controller.signal)
   const interrupt = () => controller.abort(signals.signal.reason)
   if (signals.signal.aborted) interrupt()
   else signals.signal.addEventListener('abort', interrupt, { once: true })

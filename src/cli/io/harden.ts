@@ -10,7 +10,7 @@ import { redactText } from '../../core/redact.ts'
 export function harden(argv: readonly string[]): void {
   const [noun, verb] = argv
   // Don't change the core dump filter for `gdn local exec`, because the user's command would inherit it.
-  if (!(noun === 'local' && verb === 'exec')) leaveOutOfCoreFiles()
+  if (!(noun === 'local' && verb === 'exec')) excludeFromCoreDumps()
   // Ignore the signal that starts the debugger. The debugger would expose all memory on a port that other local users
   // can reach.
   if (process.platform !== 'win32') process.on('SIGUSR1', () => {})
@@ -22,7 +22,7 @@ export function harden(argv: readonly string[]): void {
  * Excludes the memory of this process and its children from core dumps. Node.js can't set the resource limit for core
  * dumps. On Linux, however, a process can filter all of its mappings out of the dump.
  */
-function leaveOutOfCoreFiles(): void {
+function excludeFromCoreDumps(): void {
   if (process.platform !== 'linux') return
   try {
     writeFileSync('/proc/self/coredump_filter', '0')
@@ -43,12 +43,12 @@ export function reportUncaught(argv: readonly string[], say: (text: string) => v
   })
 }
 
-export const REPORT_IT =
+export const REPORT_BUG_HINT =
   'This is a bug in gdn. Run the command again with --debug, and report the output at https://github.com/OWNER/gdn/issues. Keys are shown as [redacted].'
 
 function uncaughtText(error: unknown, { inJson, isDebug }: { inJson: boolean; isDebug: boolean }): string {
   const message = redactText(error instanceof Error ? error.message : String(error))
   const stack = isDebug && error instanceof Error ? `${redactText(error.stack ?? '')}\n` : ''
-  const report = { error: { code: 'unexpected', message, hint: REPORT_IT, details: null } }
-  return (inJson ? `${JSON.stringify(report)}\n` : `error: unexpected: ${message}\n  ${REPORT_IT}\n`) + stack
+  const report = { error: { code: 'unexpected', message, hint: REPORT_BUG_HINT, details: null } }
+  return (inJson ? `${JSON.stringify(report)}\n` : `error: unexpected: ${message}\n  ${REPORT_BUG_HINT}\n`) + stack
 }

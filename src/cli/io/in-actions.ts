@@ -5,6 +5,6 @@ export const isInActions = (env: NodeJS.ProcessEnv): boolean => env.GITHUB_ACTIO
  * Escapes text that a GitHub Actions runner would execute as a command: `::name::` at the beginning of a line (even
  * after spaces) and the older `##[name]` anywhere. External text, such as a title, can contain such commands.
  */
-export function withoutCommands(text: string): string {
+export function escapeWorkflowCommands(text: string): string {
   return text.replace(/^([^\S\n]*)::/gm, '$1:\\u003a').replaceAll('##[', '#\\u0023[')
 }

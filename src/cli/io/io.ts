@@ -5,10 +5,10 @@ import { terminalLines, terminalText } from '../../core/terminal-text.ts'
 import { wrapLine } from '../text/wrap.ts'
 import { type ColorLevel, colorLevel } from './color.ts'
 import type { CommandSignals } from './deadline.ts'
-import { isInActions, withoutCommands } from './in-actions.ts'
+import { escapeWorkflowCommands, isInActions } from './in-actions.ts'
 import type { LiveBlock } from './live-block.ts'
 import type { OutStream } from './out-stream.ts'
-import { type Paint, PLAIN } from './paint.ts'
+import { type Paint, PLAIN_PAINT } from './paint.ts'
 import type { Progress } from './progress.ts'
 
 export interface IoSettings {
@@ -107,8 +107,8 @@ export const safe = terminalText
 
 const PROGRESS_EVERY_MS = 5000
 
-async function paintFor(level: ColorLevel): Promise<Paint> {
-  if (level === 0) return PLAIN
+async function createPaint(level: ColorLevel): Promise<Paint> {
+  if (level === 0) return PLAIN_PAINT
   const { coloredPaint } = await import('./colored-paint.ts')
   return coloredPaint(level)
 }
@@ -129,18 +129,18 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
       : text
   let block: LiveBlock | null = null
   let spinning: { within(step: string): Progress } | null = null
-  const aside = (write: () => void) => (block === null ? write() : block.aside(write))
+  const aside = (write: () => void) => (block === null ? write() : block.writeAbove(write))
   const say = (text: string) => aside(() => void stderr.write(`${toWidth(text)}\n`))
   const mayAsk = settings.input && stderrTty && !isSet(env.CI) && !isSet(env.GDN_NO_INPUT)
   const isInteractive = mayAsk && edge.stdin.isTTY === true
   const silent = settings.quiet || settings.machine
   const outLevel = colorLevel(stdout, env, settings.noColor)
   const errLevel = colorLevel(stderr, env, settings.noColor)
-  const errPaint = await paintFor(errLevel)
+  const errPaint = await createPaint(errLevel)
   const rows = stdout.rows || 24
   const prompting: Io['prompting'] = (prompt) => edge.signals?.prompting(prompt) ?? prompt(new AbortController().signal)
   const print: Io['print'] = (text) =>
-    writeAll(stdout, isInActions(env) ? withoutCommands(withoutSecrets(text)) : withoutSecrets(text))
+    writeAll(stdout, isInActions(env) ? escapeWorkflowCommands(withoutSecrets(text)) : withoutSecrets(text))
 
   return {
     settings,
@@ -169,7 +169,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
     rows,
     toWidth,
     outColors: outLevel,
-    outPaint: await paintFor(outLevel),
+    outPaint: await createPaint(outLevel),
     errPaint,
     isInteractive,
     get stdin() {
@@ -222,12 +222,14 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
       if (!isInteractive) {
         throw new GdnError('not_confirmed', `confirmation required: ${question}`, { hint: `Add ${flag} to confirm.` })
       }
-      const { prompts } = await import('./prompts.ts')
-      const isConfirmed = await prompting((signal) => prompts(stderr, signal).ask(question)).catch((error: unknown) => {
-        if (!(error instanceof GdnError)) throw error
-        const what = `${message.charAt(0).toUpperCase()}${message.slice(1)}`
-        throw error.withHint(`${what}. ${hint ?? 'Run the same command again.'}`)
-      })
+      const { createPrompts } = await import('./prompts.ts')
+      const isConfirmed = await prompting((signal) => createPrompts(stderr, signal).ask(question)).catch(
+        (error: unknown) => {
+          if (!(error instanceof GdnError)) throw error
+          const what = `${message.charAt(0).toUpperCase()}${message.slice(1)}`
+          throw error.withHint(`${what}. ${hint ?? 'Run the same command again.'}`)
+        },
+      )
       if (!isConfirmed) throw new GdnError('not_confirmed', message, { hint })
     },
     prompting,

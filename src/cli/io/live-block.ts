@@ -5,7 +5,7 @@ import type { OutStream } from './out-stream.ts'
 export interface LiveBlock {
   show(lines: readonly string[]): void
   /** Removes the lines, runs `write`, and shows the lines again. */
-  aside(write: () => void): void
+  writeAbove(write: () => void): void
   /** Removes the lines permanently. */
   end(): void
 }
@@ -57,7 +57,7 @@ export function createLiveBlock(stream: OutStream & { rows?: number }): LiveBloc
         return
       draw(fitting)
     },
-    aside(write) {
+    writeAbove(write) {
       const lines = shownLines
       if (lines.length > 0) draw([])
       write()

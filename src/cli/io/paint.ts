@@ -9,7 +9,7 @@ export interface Paint {
 
 const keepUnstyled = (text: string) => text
 
-export const PLAIN: Paint = {
+export const PLAIN_PAINT: Paint = {
   bold: keepUnstyled,
   dim: keepUnstyled,
   good: keepUnstyled,

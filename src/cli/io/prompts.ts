@@ -15,7 +15,7 @@ type Prompt = (questions: readonly object[]) => Promise<{ answer: unknown }>
  * @param output the terminal for the prompts
  * @param signal ends an open prompt when it is aborted; the prompt then throws its reason
  */
-export function prompts(output: OutStream, signal: AbortSignal): Prompts {
+export function createPrompts(output: OutStream, signal: AbortSignal): Prompts {
   const stream = output as NodeJS.WriteStream
 
   async function answer<Value>(question: object): Promise<Value> {
@@ -30,7 +30,7 @@ export function prompts(output: OutStream, signal: AbortSignal): Prompts {
       return (await prompt([{ ...question, name: 'answer' }])).answer as Value
     } catch (error) {
       signal.throwIfAborted()
-      if (error instanceof Error && CANCELED.has(error.name)) throw canceledError()
+      if (error instanceof Error && CANCELED_ERROR_NAMES.has(error.name)) throw canceledError()
       throw error
     } finally {
       process.stdin.off('pause', close)
@@ -43,7 +43,7 @@ export function prompts(output: OutStream, signal: AbortSignal): Prompts {
 
   return {
     async ask(question) {
-      await discardTyped(process.stdin)
+      await discardTypedAhead(process.stdin)
       return await whether({ message: question, default: false })
     },
     whether,
@@ -95,7 +95,7 @@ export function prompts(output: OutStream, signal: AbortSignal): Prompts {
   }
 }
 
-const CANCELED: ReadonlySet<string> = new Set(['ExitPromptError', 'AbortPromptError'])
+const CANCELED_ERROR_NAMES: ReadonlySet<string> = new Set(['ExitPromptError', 'AbortPromptError'])
 
 const canceledError = () => new GdnError('not_confirmed', 'the prompt was canceled')
 
@@ -109,7 +109,7 @@ const CTRL_C = '\u0003'
  *
  * @throws GdnError `not_confirmed` if Ctrl-C is among the keys
  */
-async function discardTyped(input: NodeJS.ReadStream): Promise<void> {
+async function discardTypedAhead(input: NodeJS.ReadStream): Promise<void> {
   if (!input.isTTY) return
   let typed = ''
   const note = (keys: Buffer | string) => {
@@ -133,16 +133,16 @@ function hiddenFieldText(problem: string | undefined): string {
 }
 
 /** Width of ` (y/N) Yes`. Other prompts reserve this width for the beginning of the answer. */
-const ANSWER_WIDTH = 10
+const RESERVED_ANSWER_COLUMNS = 10
 
 /**
  * Escapes a question and wraps it at spaces, because inquirer wraps within words. Leaves room for the answer on the
  * last line. Indents further lines by the width of inquirer's `? ` prefix.
  */
 export function wrapQuestion(question: string, columns: number | undefined): string {
-  const answer = '\u00a0'.repeat(ANSWER_WIDTH)
+  const answer = '\u00a0'.repeat(RESERVED_ANSWER_COLUMNS)
   const lines = wrap(terminalText(question) + answer, Math.max(20, (columns || 80) - 2))
-  return lines.join('\n  ').slice(0, -ANSWER_WIDTH)
+  return lines.join('\n  ').slice(0, -RESERVED_ANSWER_COLUMNS)
 }
 
 /** Wraps the error messages of a check at spaces. Indents further lines by the width of inquirer's `> ` prefix. */

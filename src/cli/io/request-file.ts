@@ -21,7 +21,7 @@ export async function readInput(io: Io, path: string): Promise<string> {
   return decodeUtf8(Buffer.concat(chunks), 'stdin', 'invalid_input')
 }
 
-export const nameOfInput = (path: string) => (path === '-' ? 'stdin' : path)
+export const toInputName = (path: string) => (path === '-' ? 'stdin' : path)
 
 const isDryRun = (value: object) => ['method', 'url', 'body'].every((name) => Object.hasOwn(value, name))
 

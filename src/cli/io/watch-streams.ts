@@ -23,7 +23,7 @@ export function watchStreams(argv: readonly string[]): WatchedStreams {
       const reason = DISK_FULL_CODES.has(error.code ?? '') ? 'no space left on the disk' : error.message
       const message = `can't write to ${name}: ${reason}`
       const inJson = JSON.stringify({ error: { code: 'unexpected', message, hint: null, details: null } })
-      writeAtOnce(`${argv.includes('--json') ? inJson : `error: ${message}`}\n`)
+      writeToStderrSync(`${argv.includes('--json') ? inJson : `error: ${message}`}\n`)
     })
   watch('stdout', process.stdout)
   watch('stderr', process.stderr)
@@ -41,7 +41,7 @@ export async function print(text: string, argv: readonly string[]): Promise<numb
   return streams.exitCode(EXIT.ok)
 }
 
-export function writeAtOnce(text: string): void {
+export function writeToStderrSync(text: string): void {
   try {
     writeSync(2, text)
   } catch {

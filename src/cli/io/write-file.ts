@@ -6,7 +6,8 @@ import { fileError } from '../../core/file-error.ts'
 import { pathExists } from '../../core/path-exists.ts'
 
 /** Returns the path of a file's draft: a hidden name in the same folder. */
-export const draftPathOf = (path: string) => join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`)
+export const createDraftPath = (path: string) =>
+  join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`)
 
 /**
  * Moves the draft to the path of its file. Without `replace`, refuses to overwrite an existing file. On file systems
@@ -42,7 +43,7 @@ export async function writeAtomically(
   text: string,
   { check, ...how }: { replace: boolean; flag: string; check?: (draft: string) => Promise<void> },
 ): Promise<void> {
-  const draft = draftPathOf(path)
+  const draft = createDraftPath(path)
   try {
     const file = await open(draft, 'wx')
     try {

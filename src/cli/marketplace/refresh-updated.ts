@@ -19,7 +19,7 @@ export interface UpdatedRefresher {
   close(): Promise<void>
 }
 
-const MAX_NAMED = 20
+const MAX_LISTED_NFTS = 20
 
 /** The location of the changed NFTs. */
 interface UpdatedNfts {
@@ -47,7 +47,7 @@ export async function openUpdatedRefresher(
       if (error === null) return io.note(`OpenSea accepted ${count(records.length, 'refresh request')}.`)
       const notRequested = records.flatMap(({ token_id, status }) => (status === 'requested' ? [] : token_id))
       // The hint may select NFTs that were already refreshed. Another refresh has no effect on them.
-      const which = notRequested.length > MAX_NAMED ? `--run ${shellWord(run)}` : notRequested.join(' ')
+      const which = notRequested.length > MAX_LISTED_NFTS ? `--run ${shellWord(run)}` : notRequested.join(' ')
       throw error.with({
         message: `all changes were made, but gdn ${error.message}`,
         hint: `To request the other refreshes, run \`gdn nft refresh ${which} -c ${contract} -b ${blockchain}\`.`,

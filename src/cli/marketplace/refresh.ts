@@ -1,17 +1,17 @@
 import { resolve } from 'node:path'
 import type { Blockchain } from '../../api/blockchains.ts'
 import { createTransport } from '../../client/create-transport.ts'
-import { proxyOf } from '../../config/proxy.ts'
-import { savedApiKey } from '../../config/saved-keys.ts'
+import { readProxies } from '../../config/proxy.ts'
+import { readSavedApiKey } from '../../config/saved-keys.ts'
 import type { Settings } from '../../config/settings.ts'
 import { count } from '../../core/count.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { isOnLoopback } from '../../core/parse-url.ts'
 import type { Secret } from '../../core/secret.ts'
 import { isTimeUp } from '../../core/time-up.ts'
-import { OPENSEA_URL, OpenSea, openSeaChain } from '../../marketplace/opensea.ts'
+import { OPENSEA_URL, OpenSeaClient, openSeaChain } from '../../marketplace/opensea.ts'
 import { debugExchanges } from '../connect/debug-exchange.ts'
-import { keyIn, readApiKey } from '../connect/read-key.ts'
+import { parseKey, readApiKey } from '../connect/read-key.ts'
 import type { Deps } from '../deps.ts'
 import type { OpenSeaFlags } from '../flags/opensea.ts'
 import { VERSION } from '../version.ts'
@@ -32,7 +32,7 @@ export interface Refresher {
   close(): Promise<void>
 }
 
-const DEFAULT_RATE = 1
+const DEFAULT_REQUESTS_PER_SECOND = 1
 
 /**
  * Refuses an embedded chain of the server, unless the user specified a different URL for OpenSea's API. Doesn't check a
@@ -84,16 +84,16 @@ export async function openRefresher(
   }
   // Check this first, because a key is useless for a chain that OpenSea can't read.
   await refuseEmbeddedChain(deps, flags, settings, blockchain)
-  const key = await openSeaKey(deps, flags, parsed.origin)
+  const key = await readOpenSeaKey(deps, flags, parsed.origin)
   const { io, signals, now, sleep, env } = deps
-  const proxy = isLocal ? undefined : proxyOf(env)
+  const proxy = isLocal ? undefined : readProxies(env)
   const transport = await createTransport('bulk', { proxy, onExchange: debugExchanges(io) })
   return {
     async refresh(contract, tokenIds) {
       const progress = await io.progress(`Requesting the refresh of ${count(tokenIds.length, 'NFT')}`)
-      const openSea = new OpenSea({
+      const openSea = new OpenSeaClient({
         ...{ url, key, transport, userAgent: `gdn/${VERSION}`, signal: signals.signal, now, sleep },
-        rate: flags.rate ?? DEFAULT_RATE,
+        rate: flags.rate ?? DEFAULT_REQUESTS_PER_SECOND,
         onWait: (ms) => progress.update(`Waiting ${Math.ceil(ms / 1000)} s for OpenSea's rate limit`),
       })
       try {
@@ -115,7 +115,7 @@ interface RefreshRequest {
 }
 
 async function refreshAll(
-  openSea: OpenSea,
+  openSea: OpenSeaClient,
   { chain, contract, tokenIds }: RefreshRequest,
   onDone: (done: number) => void,
 ): ReturnType<Refresher['refresh']> {
@@ -135,11 +135,11 @@ async function refreshAll(
     }
     onDone(records.length)
   }
-  return { records, error: errorOf(records, error) }
+  return { records, error: toRefreshError(records, error) }
 }
 
 /** Returns the error of a refresh, with the number of NFTs that were not requested; null if all were requested. */
-function errorOf(records: readonly RefreshResult[], error: GdnError | null): GdnError | null {
+function toRefreshError(records: readonly RefreshResult[], error: GdnError | null): GdnError | null {
   const requested = records.filter(({ status }) => status === 'requested').length
   const so = `failed to request the refresh of ${records.length - requested} of ${count(records.length, 'NFT')}`
   const details = {
@@ -163,14 +163,14 @@ function errorOf(records: readonly RefreshResult[], error: GdnError | null): Gdn
  * Returns the key from a file, the environment or the saved keys. The key can't be an argument, because other users can
  * see the arguments of a process.
  */
-async function openSeaKey(
+async function readOpenSeaKey(
   { io, cwd, env, openKeyring }: Deps,
   { openseaKeyFile: file }: OpenSeaFlags,
   origin: string,
 ): Promise<Secret> {
   if (file !== undefined) return await readApiKey(io, file === '-' ? file : resolve(cwd, file), '')
   const named = env.GDN_OPENSEA_KEY ?? ''
-  const key = named === '' ? await savedApiKey(env, origin, openKeyring) : keyIn(named, 'GDN_OPENSEA_KEY')
+  const key = named === '' ? await readSavedApiKey(env, origin, openKeyring) : parseKey(named, 'GDN_OPENSEA_KEY')
   if (key !== null) return key
   throw new GdnError('unauthorized', `there is no API key for ${origin}`, {
     hint: `Nothing was sent to OpenSea. Add --opensea-key-file <file>, set GDN_OPENSEA_KEY, or run \`gdn auth login --no-check --base-url ${origin}\` to save the key.`,

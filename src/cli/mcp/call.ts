@@ -24,7 +24,7 @@ export interface CallDeps {
 }
 
 /** Maximum output in characters. If a command prints more, the caller must use flags that reduce its output. */
-const MAX_CHARS = 32 * 1024 * 1024
+const MAX_OUTPUT_CHARACTERS = 32 * 1024 * 1024
 
 /**
  * Runs a command line in this process, with its own streams and without a terminal. Calls may run concurrently.
@@ -32,7 +32,7 @@ const MAX_CHARS = 32 * 1024 * 1024
  * @param argv the arguments. They must contain `--json`, or `--output=ndjson` for events, the last of which contains
  * the result.
  */
-export async function call(
+export async function runCommand(
   argv: readonly string[],
   { run, edge, signal, permit, quote, checkPlan, onEvent }: CallDeps,
 ): Promise<CommandOutcome> {
@@ -57,8 +57,8 @@ export async function call(
       release: () => {},
     },
   })
-  const [error = null] = stderr.text.trim().split('\n').slice(-1).map(errorIn)
-  return { code, data: onEvent === undefined ? jsonOrText(stdout.text) : stdout.last(), error }
+  const [error = null] = stderr.text.trim().split('\n').slice(-1).map(parseErrorLine)
+  return { code, data: onEvent === undefined ? parseJsonOrText(stdout.text) : stdout.last(), error }
 }
 
 function collector(onEvent?: (event: Record<string, unknown>) => void) {
@@ -75,8 +75,8 @@ function collector(onEvent?: (event: Record<string, unknown>) => void) {
           onEvent(last)
         }
       }
-      if (text.length > MAX_CHARS) {
-        throw new GdnError('refused', `the output is larger than ${MAX_CHARS} characters`, {
+      if (text.length > MAX_OUTPUT_CHARACTERS) {
+        throw new GdnError('refused', `the output is larger than ${MAX_OUTPUT_CHARACTERS} characters`, {
           hint: 'Reduce the output, for example with limit, status or fields.',
         })
       }
@@ -92,7 +92,7 @@ function collector(onEvent?: (event: Record<string, unknown>) => void) {
   }
 }
 
-function jsonOrText(text: string): unknown {
+function parseJsonOrText(text: string): unknown {
   if (text.trim() === '') return null
   try {
     return JSON.parse(text)
@@ -101,7 +101,7 @@ function jsonOrText(text: string): unknown {
   }
 }
 
-function errorIn(line: string): CommandOutcome['error'] {
-  const json = jsonOrText(line)
+function parseErrorLine(line: string): CommandOutcome['error'] {
+  const json = parseJsonOrText(line)
   return json !== null && typeof json === 'object' && 'error' in json ? (json.error as CommandOutcome['error']) : null
 }

@@ -2,11 +2,11 @@ import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { GdnError, systemCode } from '../../core/errors.ts'
 import { sha256OfFile } from '../../core/sha256-of-file.ts'
-import { type LocalFilesIn, rowFilesOf } from './row-files.ts'
+import { identifyRowFiles, type LocalFilesIn } from './row-files.ts'
 import type { Tool, Values } from './tools.ts'
 
 /** Matches arguments that commands treat as URLs rather than as paths. */
-const IS_URL = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:data|javascript):|$)/i
+const URL_PATTERN = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:data|javascript):|$)/i
 
 /**
  * The flag that specifies an output file. Only .html files are permitted, because other files could be configuration
@@ -23,14 +23,14 @@ const TOOL_WITH_INPUT_TO = 'batch mint'
  * @throws GdnError `usage` for standard input, for a file that is hidden or outside of `root`, and for an output file
  * that isn't .html
  */
-export async function inputFilesOf({ command, inputs }: Tool, values: Values, root: string): Promise<string[]> {
+export async function resolveInputFiles({ command, inputs }: Tool, values: Values, root: string): Promise<string[]> {
   const files: string[] = []
   for (const { property, flag, file } of inputs) {
     const value = values[property]
     if (file === null || value === undefined) continue
     for (const each of [value].flat().map(String)) {
       const path = file === 'pair' ? each.slice(each.indexOf('=') + 1) : each
-      if (file === 'path' || !IS_URL.test(path)) files.push(await fileBelow(root, path, property))
+      if (file === 'path' || !URL_PATTERN.test(path)) files.push(await fileBelow(root, path, property))
       if (flag === OUTPUT_FLAG && command !== TOOL_WITH_INPUT_TO && !/\.html$/i.test(path)) {
         throw new GdnError('usage', `${path} doesn't end in .html`, {
           place: { field: property },
@@ -52,7 +52,7 @@ async function fileBelow(root: string, path: string, property: string): Promise<
   if (named.split(/[\\/]/).includes('..')) {
     throw fileError(`${path} may be outside of ${root}`, 'Use a path without `..`.')
   }
-  const real = await realPathOf(resolve(root, path))
+  const real = await resolveRealPath(resolve(root, path))
   const relativePath = relative(root, real)
   if (isAbsolute(relativePath) || /^\.\.(?:[\\/]|$)/.test(relativePath)) {
     throw fileError(
@@ -67,23 +67,23 @@ async function fileBelow(root: string, path: string, property: string): Promise<
 }
 
 /** Returns the real path of a file that may not exist yet. */
-async function realPathOf(path: string): Promise<string> {
+async function resolveRealPath(path: string): Promise<string> {
   try {
     return await realpath(path)
   } catch (error) {
     if (systemCode(error) !== 'ENOENT' || dirname(path) === path) throw error
-    return join(await realPathOf(dirname(path)), basename(path))
+    return join(await resolveRealPath(dirname(path)), basename(path))
   }
 }
 
 /** Returns digests of a tool's existing files, and of the local files to which manifest rows refer. */
-export async function digestsOf(
+export async function computeFileDigests(
   tool: Tool,
   values: Values,
   { root, localFilesIn }: { root: string; localFilesIn: LocalFilesIn },
 ): Promise<Record<string, string>> {
   const digests: Record<string, string> = {}
-  for (const path of await inputFilesOf(tool, values, root)) {
+  for (const path of await resolveInputFiles(tool, values, root)) {
     try {
       digests[path] = await sha256OfFile(path)
     } catch (error) {
@@ -91,5 +91,5 @@ export async function digestsOf(
       if (systemCode(error) !== 'ENOENT') throw error
     }
   }
-  return { ...digests, ...(await rowFilesOf(tool, values, root, localFilesIn)) }
+  return { ...digests, ...(await identifyRowFiles(tool, values, root, localFilesIn)) }
 }

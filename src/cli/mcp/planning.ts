@@ -3,14 +3,14 @@ import { GdnError } from '../../core/errors.ts'
 import { sha256Hex } from '../../core/sha256-hex.ts'
 import type { Intent } from '../deps.ts'
 import type { CommandOutcome } from './call.ts'
-import { digestsOf } from './files.ts'
+import { computeFileDigests } from './files.ts'
 import type { Plan, Plans, SkippedPlan } from './plans.ts'
 import type { LocalFilesIn } from './row-files.ts'
 import type { PlanQuote, Runner, RunOptions } from './runner.ts'
 import { firstPageResponse, type ToolResponse } from './tool-response.ts'
 import type { Toolbox } from './toolbox.ts'
 import { type CommandWords, commandWords, type Tool, type Values } from './tools.ts'
-import { keptChangesNotes, recordsIn, whyNotRunnable } from './why-not-runnable.ts'
+import { keptChangesNotes, toRecords, whyNotRunnable } from './why-not-runnable.ts'
 import { Wording } from './wording.ts'
 
 export interface PlanningOptions {
@@ -28,9 +28,9 @@ export interface PlanningOptions {
 }
 
 /** Flags of apply that aren't part of a saved plan. */
-const APPLY_FLAGS = /^--(only|max-burns|max-cost|price|timeout)\b/
+const APPLY_FLAG_PATTERN = /^--(only|max-burns|max-cost|price|timeout)\b/
 /** Commands whose effects can't be undone. */
-const IRREVERSIBLE = new Set(['nft burn', 'nft freeze'])
+const IRREVERSIBLE_COMMANDS = new Set(['nft burn', 'nft freeze'])
 
 type Caller = Pick<RunOptions, 'signal' | 'progress' | 'checkPlan'>
 
@@ -50,11 +50,11 @@ export class Planning {
 
   /** Previews a tool call without changing anything, and saves it as a plan. */
   async plan(tool: Tool, values: Values, caller: Caller): Promise<ToolResponse> {
-    const files = await digestsOf(tool, values, this.#options)
+    const files = await computeFileDigests(tool, values, this.#options)
     const words = commandWords(tool, values, tool.flags)
-    const [setup, names] = [await this.#setup(caller.signal), await this.#names(caller.signal)]
+    const [setup, names] = [await this.#digestSetup(caller.signal), await this.#digestNames(caller.signal)]
     const planned = { tool: tool.name, values, files, setup, names }
-    const { plan, skipped } = await this.#plans.add(planned, (id) => this.#argvFor(tool, words, id))
+    const { plan, skipped } = await this.#plans.add(planned, (id) => this.#formatArgv(tool, words, id))
     let shownIntent: Intent = {}
     const outcome = await this.#preview(tool, values, plan.id, {
       ...caller,
@@ -69,26 +69,26 @@ export class Planning {
     const wording = new Wording(tool, this.#toolbox)
     const keptText = keptChangesNotes(outcome, (text) => wording.message(text))
     if (reason !== null) return { ...response, next: reason + keptText }
-    await this.#plans.show(plan.id, shownIntent)
+    await this.#plans.recordShown(plan.id, shownIntent)
     const rest = tool.command === 'apply' ? ' For the rest, call plan with the same arguments and offset.' : ''
     const part = response.page === null ? '' : `This is only the beginning of the plan.${rest} `
     const forGood = isIrreversible(tool, outcome) ? " The changes can't be undone: ask the user first." : ''
-    const next = `${part}Nothing was changed.${keptText}${forGood} To run the plan, call ${tool.name} with dry_run false and this plan_id, and nothing else.${noteOf(skipped)}`
+    const next = `${part}Nothing was changed.${keptText}${forGood} To run the plan, call ${tool.name} with dry_run false and this plan_id, and nothing else.${describeSkippedPlans(skipped)}`
     return { ...response, status: 'planned', plan_id: plan.id, cost: outcome.cost, next }
   }
 
   /** @throws GdnError `refused` if the effect of the plan may differ from the effect that was shown */
   async check(tool: Tool, plan: Plan, caller: Caller): Promise<void> {
-    if (plan.setup !== (await this.#setup(caller.signal))) {
+    if (plan.setup !== (await this.#digestSetup(caller.signal))) {
       throw changedPlanError('the directory or the configuration changed after the plan was created')
     }
     // Links may point to different files than when the plan was created.
-    const digests = await digestsOf(tool, plan.values, this.#options)
+    const digests = await computeFileDigests(tool, plan.values, this.#options)
     const file = Object.keys(plan.files).find((path) => plan.files[path] !== digests[path])
     if (file !== undefined) throw changedPlanError('changed after the plan was created', file)
     // The receivers of a started plan are already resolved, and some changes may already be made.
     if (plan.state !== 'planned') return
-    if (plan.names !== (await this.#names(caller.signal))) {
+    if (plan.names !== (await this.#digestNames(caller.signal))) {
       throw changedPlanError('the saved wallets changed after the plan was created')
     }
   }
@@ -100,27 +100,27 @@ export class Planning {
       const applied = command === 'apply' ? values : undefined
       return this.#runner.run(this.#runner.argv(previewed, { flags: [...flags, more], args }), { ...caller, applied })
     }
-    if (command === 'apply') return await run(this.#toolbox.of('plan'), `--out=${this.#plans.fileOf(id)}`)
+    if (command === 'apply') return await run(this.#toolbox.get('plan'), `--out=${this.#plans.toChangePlanPath(id)}`)
     if (tool.flags.has('--dry-run')) return await run(tool, '--dry-run')
     return { code: 0, data: { command: `gdn ${command}`, arguments: values }, error: null, cost: undefined }
   }
 
-  #argvFor(tool: Tool, { flags, args }: CommandWords, id: string): string[] {
+  #formatArgv(tool: Tool, { flags, args }: CommandWords, id: string): string[] {
     const isApply = tool.command === 'apply'
-    const ownFlags = isApply ? flags.filter((word) => APPLY_FLAGS.test(word)) : [...flags]
+    const ownFlags = isApply ? flags.filter((word) => APPLY_FLAG_PATTERN.test(word)) : [...flags]
     if (tool.flags.has('--yes')) ownFlags.push('--yes')
     // Each NFT is a separate operation, but the plan ID can identify only one operation.
     if (tool.flags.has('--operation') && args.length <= 1) ownFlags.push(`--operation=${id}`)
-    return this.#runner.argv(tool, { flags: ownFlags, args: isApply ? [this.#plans.fileOf(id)] : args })
+    return this.#runner.argv(tool, { flags: ownFlags, args: isApply ? [this.#plans.toChangePlanPath(id)] : args })
   }
 
-  async #setup(signal: AbortSignal): Promise<string> {
+  async #digestSetup(signal: AbortSignal): Promise<string> {
     const { root, operatorFlags } = this.#options
-    return await this.#digestOf('config list', signal, [root, ...operatorFlags])
+    return await this.#digestOutput('config list', signal, [root, ...operatorFlags])
   }
 
-  async #names(signal: AbortSignal): Promise<string> {
-    return await this.#digestOf('wallet list', signal)
+  async #digestNames(signal: AbortSignal): Promise<string> {
+    return await this.#digestOutput('wallet list', signal)
   }
 
   /**
@@ -128,8 +128,8 @@ export class Planning {
    *
    * @throws GdnError if the command fails
    */
-  async #digestOf(command: string, signal: AbortSignal, more: readonly string[] = []): Promise<string> {
-    const argv = this.#runner.argv(this.#toolbox.of(command), { flags: [], args: [] })
+  async #digestOutput(command: string, signal: AbortSignal, more: readonly string[] = []): Promise<string> {
+    const argv = this.#runner.argv(this.#toolbox.get(command), { flags: [], args: [] })
     const { code, data, error } = await this.#runner.run(argv, { signal })
     if (code === 0) return digest([data, ...more])
     throw new GdnError('invalid_config', error?.message ?? `gdn ${command} failed`, { hint: error?.hint ?? undefined })
@@ -139,8 +139,8 @@ export class Planning {
 const digest = (value: unknown) => sha256Hex(JSON.stringify(value))
 
 const isIrreversible = ({ command }: Tool, outcome: CommandOutcome): boolean =>
-  IRREVERSIBLE.has(command) ||
-  recordsIn(outcome).some(({ irreversible, action }) => irreversible === true || action === 'burn')
+  IRREVERSIBLE_COMMANDS.has(command) ||
+  toRecords(outcome).some(({ irreversible, action }) => irreversible === true || action === 'burn')
 
 const changedPlanError = (message: string, file?: string) =>
   new GdnError('refused', message, {
@@ -148,12 +148,12 @@ const changedPlanError = (message: string, file?: string) =>
     hint: 'Nothing was sent. Call with dry_run true to plan again.',
   })
 
-const MAX_NAMED = 3
+const MAX_LISTED_PLANS = 3
 
 /** Returns a note that lists the skipped plans; an empty string if there are none. */
-function noteOf(skipped: readonly SkippedPlan[]): string {
+function describeSkippedPlans(skipped: readonly SkippedPlan[]): string {
   if (skipped.length === 0) return ''
-  const named = skipped.slice(0, MAX_NAMED).map(({ file, why }) => `${basename(file)}: ${why}`)
-  const more = skipped.length > MAX_NAMED ? `; and ${skipped.length - MAX_NAMED} more` : ''
+  const named = skipped.slice(0, MAX_LISTED_PLANS).map(({ file, reason }) => `${basename(file)}: ${reason}`)
+  const more = skipped.length > MAX_LISTED_PLANS ? `; and ${skipped.length - MAX_LISTED_PLANS} more` : ''
   return ` Skipped these plans in the folder agent-plans of the state directory: ${named.join('; ')}${more}. If one of them was started, this plan may send the same requests again: ask the user.`
 }

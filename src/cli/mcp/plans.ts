@@ -9,19 +9,19 @@ import { readPrivateFile, writePrivateFile } from '../../core/private-file.ts'
 import type { ToolResponse } from './tool-response.ts'
 
 /** Format version. A plan with a different version is never run, because its fields may have different meanings. */
-const VERSION = 2
+const PLAN_FORMAT_VERSION = 2
 /** Maximum size of a plan file in bytes. This is more than the largest message that an agent can send. */
-const MAX_BYTES = 64 * 1024 * 1024
+const MAX_PLAN_BYTES = 64 * 1024 * 1024
 
 const planSchema = z.object({
-  version: z.literal(VERSION),
+  version: z.literal(PLAN_FORMAT_VERSION),
   id: z.string(),
   tool: z.string(),
   /** The arguments of the tool call. */
   values: z.record(z.string(), z.unknown()),
   /** The command line that runs the plan. */
   argv: z.array(z.string()),
-  /** Digests by file, as returned by `digestsOf`. If a file has changed, the plan isn't run. */
+  /** Digests by file, as returned by `computeFileDigests`. If a file has changed, the plan isn't run. */
   files: z.record(z.string(), z.string()),
   /**
    * Digest of the folder and the configuration in effect. If the server or the profile has changed, the plan isn't run.
@@ -45,7 +45,7 @@ export type Plan = Omit<z.output<typeof planSchema>, 'version'> & { answer: Tool
 /** A plan that this version of gdn can't run. */
 export interface SkippedPlan {
   file: string
-  why: string
+  reason: string
 }
 
 type PlanInput = Pick<Plan, 'tool' | 'values' | 'files' | 'setup'>
@@ -75,12 +75,12 @@ export class Plans {
     argv: (id: string) => string[],
   ): Promise<{ plan: Plan; skipped: SkippedPlan[] }> {
     const skipped: SkippedPlan[] = []
-    for (const name of await this.#names()) {
-      const id = idIn(name)
+    for (const name of await this.#listFileNames()) {
+      const id = parsePlanId(name)
       if (id === null || name !== `${id}.json`) continue
       const earlier = this.#read(id)
-      if (typeof earlier === 'string') skipped.push({ file: this.#path(id), why: earlier })
-      else if (earlier?.state === 'started' && isDeepStrictEqual(plannedIn(earlier), planned)) {
+      if (typeof earlier === 'string') skipped.push({ file: this.#path(id), reason: earlier })
+      else if (earlier?.state === 'started' && isDeepStrictEqual(toPlanInput(earlier), planned)) {
         return { plan: earlier, skipped }
       }
     }
@@ -107,17 +107,17 @@ export class Plans {
   }
 
   async save(plan: Plan): Promise<void> {
-    await writePrivateFile(this.#path(plan.id), JSON.stringify({ version: VERSION, ...plan }))
+    await writePrivateFile(this.#path(plan.id), JSON.stringify({ version: PLAN_FORMAT_VERSION, ...plan }))
   }
 
   /** Records the effect that was shown for a plan. A started plan can be shown again with its remaining effect. */
-  async show(id: string, intent: Plan['shown']): Promise<void> {
+  async recordShown(id: string, intent: Plan['shown']): Promise<void> {
     const plan = await this.get(id)
     if (plan.state !== 'done') await this.save({ ...plan, shown: intent })
   }
 
   /** Returns the path of the file that `gdn plan --out` writes and `gdn apply` reads. */
-  fileOf(id: string): string {
+  toChangePlanPath(id: string): string {
     return join(this.#folder, `${id}.changes.json`)
   }
 
@@ -126,8 +126,8 @@ export class Plans {
    * Keeps plans that this version of gdn can't run.
    */
   async prune(now: number): Promise<void> {
-    for (const name of await this.#names()) {
-      const id = idIn(name)
+    for (const name of await this.#listFileNames()) {
+      const id = parsePlanId(name)
       const path = join(this.#folder, name)
       const stats = await fs.lstat(path).catch(() => null)
       if (id === null || stats?.isFile() !== true) continue
@@ -141,14 +141,14 @@ export class Plans {
     return join(this.#folder, `${id}.json`)
   }
 
-  async #names(): Promise<string[]> {
+  async #listFileNames(): Promise<string[]> {
     return await fs.readdir(this.#folder).catch(() => [])
   }
 
   /** Returns a plan; null if it doesn't exist; or the reason why this version of gdn can't run it. */
   #read(id: string): Plan | string | null {
     try {
-      const bytes = readPrivateFile(this.#path(id), { maxBytes: MAX_BYTES })
+      const bytes = readPrivateFile(this.#path(id), { maxBytes: MAX_PLAN_BYTES })
       if (bytes === null) return null
       const json = parseJson(bytes.toString('utf8'))
       const checked = planSchema.safeParse(json)
@@ -162,7 +162,7 @@ export class Plans {
 }
 
 /** Returns the plan ID in a file name; null if the file doesn't belong to a plan. */
-function idIn(name: string): string | null {
+function parsePlanId(name: string): string | null {
   const id = name.slice(0, name.indexOf('.'))
   return UUID.test(id) ? id : null
 }
@@ -171,8 +171,8 @@ function idIn(name: string): string | null {
 function planFileProblem(json: unknown): string {
   if (json === null || typeof json !== 'object') return 'it is damaged'
   const version = 'version' in json ? json.version : undefined
-  if (version === VERSION) return 'it is damaged'
-  return `it has ${Number.isSafeInteger(version) ? `version ${version}` : 'no version'}, but this version of gdn supports version ${VERSION}`
+  if (version === PLAN_FORMAT_VERSION) return 'it is damaged'
+  return `it has ${Number.isSafeInteger(version) ? `version ${version}` : 'no version'}, but this version of gdn supports version ${PLAN_FORMAT_VERSION}`
 }
 
-const plannedIn = ({ tool, values, files, setup }: Plan): PlanInput => ({ tool, values, files, setup })
+const toPlanInput = ({ tool, values, files, setup }: Plan): PlanInput => ({ tool, values, files, setup })

@@ -5,14 +5,14 @@ import { terminalLines } from '../../core/terminal-text.ts'
 import type { ToolResponse } from './tool-response.ts'
 
 /** Maximum length of error details, in characters. */
-const MAX_DETAILS = 20_000
+const MAX_DETAILS_CHARACTERS = 20_000
 
 /** Characters that models read but people can't see: tags, fillers, and repeated joiners or variation selectors. */
-const INVISIBLE =
+const INVISIBLE_PATTERN =
   /[\u{e0000}-\u{e0fff}\u115f\u1160\u3164\uffa0]|\u034f|\u17b4|\u17b5|[\u180b-\u180f]|(?<=\u200d)[\u200d\ufe00-\ufe0f]|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]/gu
 
 const inertText = (text: string) =>
-  terminalLines(text).replace(INVISIBLE, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`)
+  terminalLines(text).replace(INVISIBLE_PATTERN, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`)
 
 /** Returns data in which secrets are redacted, and characters that hide or reorder text are escaped. */
 export function withoutControls(value: unknown): unknown {
@@ -49,13 +49,15 @@ function limitError(error: ToolResponse['error']): ToolResponse['error'] {
   if (error === null) return null
   const text = JSON.stringify(error.details ?? null)
   const details =
-    text.length <= MAX_DETAILS ? error.details : { beginning: text.slice(0, MAX_DETAILS), characters: text.length }
+    text.length <= MAX_DETAILS_CHARACTERS
+      ? error.details
+      : { beginning: text.slice(0, MAX_DETAILS_CHARACTERS), characters: text.length }
   return { ...error, message: shortenMessage(error.message), hint: error.hint && shortenMessage(error.hint), details }
 }
 
-const MAX_MESSAGE = 4000
+const MAX_MESSAGE_CHARACTERS = 4000
 
-const shortenMessage = (text: string) => shorten(text, MAX_MESSAGE)
+const shortenMessage = (text: string) => shorten(text, MAX_MESSAGE_CHARACTERS)
 
 /** Returns the result of a tool call: one text with gdn's own fields, and another with the marked third-party data. */
 export function toolResult(tool: string, answer: ToolResponse) {

@@ -9,7 +9,7 @@ import type { Tool, Values } from './tools.ts'
  * The arguments that specify a manifest whose rows are minted, by tool. Other tools read the content from the chain or
  * a saved plan.
  */
-const MANIFESTS: Readonly<Record<string, readonly string[]>> = {
+const MANIFEST_PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   'batch mint': ['manifest', 'unrevealed'],
   'nft mint': ['file'],
 }
@@ -26,7 +26,7 @@ export type LocalFilesIn = (
  *
  * @param root the base folder of relative paths
  */
-export async function rowFilesOf(
+export async function identifyRowFiles(
   { command }: Tool,
   values: Values,
   root: string,
@@ -37,16 +37,16 @@ export async function rowFilesOf(
     const { key, value } = keyValue(String(pair), '--map')
     return [key, value] as const
   })
-  for (const property of MANIFESTS[command] ?? []) {
+  for (const property of MANIFEST_PARAMETERS[command] ?? []) {
     if (values[property] === undefined) continue
     const path = resolve(root, String(values[property]))
     const files = await localFilesIn(path, { columnMap, fileFolders: [root] })
-    if (files.size > 0) identities[`a local file of ${path}`] = await identityOf(files)
+    if (files.size > 0) identities[`a local file of ${path}`] = await digestFileIdentities(files)
   }
   return identities
 }
 
-async function identityOf(files: ReadonlySet<string>): Promise<string> {
+async function digestFileIdentities(files: ReadonlySet<string>): Promise<string> {
   const hash = createHash('sha256')
   for (const file of files) {
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(existingPath(file), { bigint: true }).catch(

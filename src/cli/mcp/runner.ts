@@ -1,12 +1,12 @@
 import type { CheckPlan, Deps } from '../deps.ts'
-import { type CommandOutcome, call } from './call.ts'
+import { type CommandOutcome, runCommand } from './call.ts'
 import type { Ledger } from './spending.ts'
-import { argvOf, type CommandWords, type Tool, type Values } from './tools.ts'
+import { type CommandWords, formatArgv, type Tool, type Values } from './tools.ts'
 
 /** Commands that print the events of a run. */
-const WITH_EVENTS = new Set(['batch mint', 'batch resume', 'batch retry', 'batch reconcile'])
+const COMMANDS_WITH_EVENTS = new Set(['batch mint', 'batch resume', 'batch retry', 'batch reconcile'])
 /** Commands that may use the password for keystores. */
-const WITH_PASSWORD = new Set(['wallet generate', 'collection set'])
+const COMMANDS_WITH_PASSWORD = new Set(['wallet generate', 'collection set'])
 
 export const HEARTBEAT_MS = 5000
 
@@ -57,11 +57,11 @@ export class Runner {
   /** Returns the command line of a tool, including the operator's flags and the flags for machine-readable output. */
   argv({ command, flags }: Pick<Tool, 'command' | 'flags'>, words: CommandWords): string[] {
     const ownFlags = this.#operatorFlags.filter((word) => flags.has(word.split('=', 1)[0] ?? word))
-    if (WITH_PASSWORD.has(command) && this.#passwordFile !== null)
+    if (COMMANDS_WITH_PASSWORD.has(command) && this.#passwordFile !== null)
       ownFlags.push(`--password-file=${this.#passwordFile}`)
-    if (WITH_EVENTS.has(command) && !words.flags.includes('--dry-run')) ownFlags.push('--output=ndjson')
+    if (COMMANDS_WITH_EVENTS.has(command) && !words.flags.includes('--dry-run')) ownFlags.push('--output=ndjson')
     else if (flags.has('--json')) ownFlags.push('--json')
-    return argvOf(command, { ...words, flags: [...ownFlags, ...words.flags] })
+    return formatArgv(command, { ...words, flags: [...ownFlags, ...words.flags] })
   }
 
   async run(
@@ -72,7 +72,7 @@ export class Runner {
     const hasEvents = argv.some((word) => word === '--output=ndjson')
     const beat = progress === undefined ? undefined : setInterval(() => progress('running'), HEARTBEAT_MS)
     try {
-      const outcome = await call(argv, {
+      const outcome = await runCommand(argv, {
         run: this.#deps.run,
         edge: this.#deps,
         signal,

@@ -21,7 +21,7 @@ const REMOVED_REASONS: Readonly<Record<string, string>> = {
   'nft transfer': 'already belongs to the receiver',
 }
 
-const ALREADY_RUN = 'This plan has already run. Nothing was repeated.'
+const ALREADY_RUN_NOTE = 'This plan has already run. Nothing was repeated.'
 
 interface StartedPlan {
   promise: Promise<ToolResponse>
@@ -38,8 +38,8 @@ interface Caller {
 export class RunningPlans {
   readonly #runner: Runner
   readonly #plans: Plans
-  readonly #callTimeout: number
-  readonly #stopAll: AbortSignal
+  readonly #callTimeoutMs: number
+  readonly #stopSignal: AbortSignal
   /** Running plans by ID. */
   readonly #started = new Map<string, StartedPlan>()
 
@@ -47,14 +47,14 @@ export class RunningPlans {
   constructor(runner: Runner, plans: Plans, { callTimeout, stop }: { callTimeout: number; stop: AbortSignal }) {
     this.#runner = runner
     this.#plans = plans
-    this.#callTimeout = callTimeout
-    this.#stopAll = stop
+    this.#callTimeoutMs = callTimeout
+    this.#stopSignal = stop
   }
 
   /** @param check throws if the effect of the plan may differ from the effect that was shown */
-  async do(tool: Tool, plan: Plan, caller: Caller, check: () => Promise<void>): Promise<ToolResponse> {
+  async runPlan(tool: Tool, plan: Plan, caller: Caller, check: () => Promise<void>): Promise<ToolResponse> {
     if (!this.#started.has(plan.id)) {
-      if (plan.state === 'done' && plan.answer !== null) return { ...plan.answer, next: ALREADY_RUN }
+      if (plan.state === 'done' && plan.answer !== null) return { ...plan.answer, next: ALREADY_RUN_NOTE }
       await check()
     }
     const work = this.#started.get(plan.id) ?? this.#start(tool, plan)
@@ -66,7 +66,7 @@ export class RunningPlans {
     }, HEARTBEAT_MS)
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<null>((resolve) => {
-      timer = setTimeout(() => resolve(null), this.#callTimeout)
+      timer = setTimeout(() => resolve(null), this.#callTimeoutMs)
     })
     try {
       const response = await Promise.race([work.promise, late])
@@ -81,14 +81,14 @@ export class RunningPlans {
   }
 
   /** Resolves when no plan is running. */
-  async settled(): Promise<void> {
+  async waitUntilSettled(): Promise<void> {
     await Promise.allSettled([...this.#started.values()].map(({ promise }) => promise))
   }
 
   #start(tool: Tool, plan: Plan): StartedPlan {
     const stop = new AbortController()
     const seen: PlanProgress = { run: null, message: 'running' }
-    const signal = AbortSignal.any([stop.signal, this.#stopAll])
+    const signal = AbortSignal.any([stop.signal, this.#stopSignal])
     const promise = this.#run(tool, plan.id, { signal, seen }).finally(() => this.#started.delete(plan.id))
     // Avoid an unhandled rejection if no call is waiting for the plan any more.
     promise.catch(() => {})
@@ -100,30 +100,30 @@ export class RunningPlans {
   async #run(tool: Tool, id: string, running: { signal: AbortSignal; seen: PlanProgress }): Promise<ToolResponse> {
     // Another call or process may have run the plan since the check.
     const plan = await this.#plans.get(id)
-    if (plan.state === 'done' && plan.answer !== null) return { ...plan.answer, next: ALREADY_RUN }
+    if (plan.state === 'done' && plan.answer !== null) return { ...plan.answer, next: ALREADY_RUN_NOTE }
     await this.#plans.save({ ...plan, state: 'started' })
     const isBegun = plan.state === 'started'
     const checkPlan: CheckPlan = (intent, atStart = {}) =>
       refuseChanged(plan.shown, isBegun ? intent : { ...intent, ...atStart }, {
         isBegun,
-        hint: hintOf(plan),
+        hint: formatRefusalHint(plan),
         without: REMOVED_REASONS[tool.command],
       })
     const outcome = await this.#runner.run(plan.argv, { ...running, checkPlan })
     const response = { ...firstPageResponse(outcome), plan_id: plan.id }
     const isFinal = outcome.code === 0 || !RETRYABLE_CODES.has(outcome.error?.code ?? 'unexpected')
-    if (!isFinal) return { ...response, next: nextStepOf(tool, outcome) }
+    if (!isFinal) return { ...response, next: formatNextStep(tool, outcome) }
     await this.#plans.save({ ...plan, state: 'done', answer: response })
     return response
   }
 }
 
 /** Returns the hint for a plan that is refused because its effect differs from the effect that was shown. */
-const hintOf = ({ state }: Plan): string =>
+const formatRefusalHint = ({ state }: Plan): string =>
   `${state === 'started' ? 'Nothing more was sent.' : 'Nothing was sent.'} Call with dry_run true to plan again.`
 
 /** Returns the next step after an error that isn't a final outcome. */
-function nextStepOf({ name }: Tool, { error }: CommandOutcome): string {
+function formatNextStep({ name }: Tool, { error }: CommandOutcome): string {
   const repeat = `call ${name} again with dry_run false and this plan_id.`
   const isLimit = error?.code === 'max_cost'
   if (isLimit && error.hint?.includes('with max_cost') === true) return 'Create a new plan as described in the hint.'

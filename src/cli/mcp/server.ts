@@ -14,7 +14,7 @@ import { completeName, listResources, readResource, TEMPLATES } from './resource
 import { toolResult } from './result.ts'
 import type { ReportProgress } from './runner.ts'
 import { McpSession, type SessionOptions } from './session.ts'
-import { argumentsOf, validator } from './tool-arguments.ts'
+import { checkArguments, validator } from './tool-arguments.ts'
 import { failedResponse } from './tool-response.ts'
 import type { Tool } from './tools.ts'
 import { TOOLSET_WORDS } from './toolsets.ts'
@@ -44,7 +44,7 @@ export async function serveTools(deps: Deps, options: SessionOptions): Promise<v
     },
   )
   server.setRequestHandler(ListToolsRequestSchema, async () => ({
-    tools: (await open()).toolbox.offered.map(listedTool),
+    tools: (await open()).toolbox.offeredTools.map(listedTool),
   }))
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal, sendNotification, _meta }) => {
     const values = params.arguments ?? {}
@@ -61,7 +61,7 @@ export async function serveTools(deps: Deps, options: SessionOptions): Promise<v
     try {
       const session = await open()
       const tool = session.toolbox.find(params.name)
-      const callTool = async () => await session.call(tool, argumentsOf(tool, values), { signal, progress })
+      const callTool = async () => await session.call(tool, checkArguments(tool, values), { signal, progress })
       return toolResult(tool.name, withToolNames(await callTool().catch(failedResponse), tool, session.toolbox))
     } catch (error) {
       return toolResult(params.name, failedResponse(error))
@@ -92,8 +92,9 @@ async function serveUntilEnd({ io, signals }: Deps, server: Server): Promise<voi
   if (transport.problem !== null) throw transport.problem
 }
 
-const DESTRUCTIVE = /^(collection set|nft (burn|freeze|transfer|update)|apply|batch rm|wallet (group|rm)|reveal)$/
-const OPEN_WORLD = /^(nft|collection|batch (validate|results)|plan|cost)/
+const DESTRUCTIVE_COMMANDS =
+  /^(collection set|nft (burn|freeze|transfer|update)|apply|batch rm|wallet (group|rm)|reveal)$/
+const OPEN_WORLD_COMMANDS = /^(nft|collection|batch (validate|results)|plan|cost)/
 
 /** Returns a tool in the form that the protocol lists. Omits hints that have their default value. */
 const listedTool = ({ name, description, inputSchema, effect, command }: Tool) => ({
@@ -104,7 +105,7 @@ const listedTool = ({ name, description, inputSchema, effect, command }: Tool) =
     ...(effect === 'read'
       ? { readOnlyHint: true }
       : // A plan runs only once.
-        { destructiveHint: DESTRUCTIVE.test(command), idempotentHint: true }),
-    ...(effect === 'spend' || OPEN_WORLD.test(command) ? {} : { openWorldHint: false }),
+        { destructiveHint: DESTRUCTIVE_COMMANDS.test(command), idempotentHint: true }),
+    ...(effect === 'spend' || OPEN_WORLD_COMMANDS.test(command) ? {} : { openWorldHint: false }),
   },
 })

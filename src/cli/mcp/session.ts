@@ -3,8 +3,8 @@ import { GdnError } from '../../core/errors.ts'
 import type { CommandTree } from '../command-tree.ts'
 import type { Money } from '../cost/price.ts'
 import type { Deps } from '../deps.ts'
-import { call } from './call.ts'
-import { inputFilesOf } from './files.ts'
+import { runCommand } from './call.ts'
+import { resolveInputFiles } from './files.ts'
 import { Planning, type PlanningOptions } from './planning.ts'
 import { Plans } from './plans.ts'
 import { type ReportProgress, Runner } from './runner.ts'
@@ -19,7 +19,7 @@ export interface SessionOptions extends Permissions, PlanningOptions {
   /** Spending limit of the session on public networks; null permits no spending. */
   maxCost: Money | null
   /** Maximum duration of a call, in milliseconds. After this time, a running plan continues, and a read is stopped. */
-  callTimeout: number
+  callTimeoutMs: number
   stateDir: string
 }
 
@@ -35,8 +35,8 @@ export class McpSession {
   readonly #runner: Runner
   readonly #plans: Plans
   readonly #planning: Planning
-  readonly #running: RunningPlans
-  readonly #calls = new Set<Promise<unknown>>()
+  readonly #runningPlans: RunningPlans
+  readonly #pendingCalls = new Set<Promise<unknown>>()
   readonly #stop = new AbortController()
 
   private constructor(deps: Deps, options: SessionOptions, toolbox: Toolbox) {
@@ -45,14 +45,14 @@ export class McpSession {
     this.#runner = new Runner(deps, new Ledger(options.maxCost), options)
     this.#plans = new Plans(`${options.stateDir}/agent-plans`)
     this.#planning = new Planning(this.#runner, this.#plans, toolbox, options)
-    this.#running = new RunningPlans(this.#runner, this.#plans, {
-      callTimeout: options.callTimeout,
+    this.#runningPlans = new RunningPlans(this.#runner, this.#plans, {
+      callTimeout: options.callTimeoutMs,
       stop: this.#stop.signal,
     })
   }
 
   static async open(deps: Deps, options: SessionOptions): Promise<McpSession> {
-    const { data } = await call(['help', '--json'], {
+    const { data } = await runCommand(['help', '--json'], {
       run: deps.run,
       edge: deps,
       signal: deps.signals.signal,
@@ -71,19 +71,19 @@ export class McpSession {
    */
   async call(tool: Tool, values: Values, context: CallContext): Promise<ToolResponse> {
     const promise = tool.effect === 'read' ? this.#read(tool, values, context) : this.#write(tool, values, context)
-    this.#calls.add(promise)
-    return await promise.finally(() => this.#calls.delete(promise))
+    this.#pendingCalls.add(promise)
+    return await promise.finally(() => this.#pendingCalls.delete(promise))
   }
 
   /** Stops all work gracefully, like Ctrl-C. Resolves when all work has ended. */
   async close(): Promise<void> {
     this.#stop.abort(new GdnError('terminated', 'the client disconnected'))
-    await Promise.allSettled([...this.#calls, this.#running.settled()])
+    await Promise.allSettled([...this.#pendingCalls, this.#runningPlans.waitUntilSettled()])
   }
 
   async #read(tool: Tool, { offset, ...values }: Values, { signal, progress }: CallContext): Promise<ToolResponse> {
-    await inputFilesOf(tool, values, this.#options.root)
-    const limit = AbortSignal.timeout(this.#options.callTimeout)
+    await resolveInputFiles(tool, values, this.#options.root)
+    const limit = AbortSignal.timeout(this.#options.callTimeoutMs)
     const outcome = await this.#runner.run(this.#runner.argv(tool, commandWords(tool, values)), {
       signal: AbortSignal.any([signal, limit, this.#stop.signal]),
       progress,
@@ -129,7 +129,12 @@ export class McpSession {
         'Nothing was sent. Pass only plan_id and dry_run false.',
       )
     }
-    return await this.#running.do(tool, plan, context, async () => await this.#planning.check(tool, plan, caller))
+    return await this.#runningPlans.runPlan(
+      tool,
+      plan,
+      context,
+      async () => await this.#planning.check(tool, plan, caller),
+    )
   }
 }
 

@@ -1,13 +1,13 @@
 import { type Blockchain, isEvm, isTestnet } from '../../api/blockchains.ts'
 import { readRunCosts } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
-import { inCoins, maxBigint } from '../../core/units.ts'
+import { formatCoins, maxBigint } from '../../core/units.ts'
 import { costsMoney } from '../cost/confirm-spending.ts'
 import { findPrice, typicalCost } from '../cost/estimate.ts'
 import { type FeesWithSource, findFees } from '../cost/fees.ts'
-import { enforcedLimit } from '../cost/limit.ts'
-import { type Money, maxCost, moneyText, valueRoundedUp } from '../cost/price.ts'
-import { maxCostOfSpending } from '../cost/worst-case.ts'
+import { readEnforcedLimit } from '../cost/limit.ts'
+import { type Money, moneyText, parseMaxCost, toCurrencyValueRoundedUp } from '../cost/price.ts'
+import { estimateMaxSpending } from '../cost/worst-case.ts'
 import type {
   Connection,
   Deps,
@@ -93,15 +93,15 @@ export class Ledger {
         return null
       }
       const locatedSpending = await locateLimits(spending)
-      const fees = await feesOnPublicNetwork(deps, locatedSpending)
+      const fees = await readPublicNetworkFees(deps, locatedSpending)
       if (fees === null) return null
-      const { limit, price, known } = await this.#unitsOf(deps, locatedSpending, fees)
-      const bound = await costBoundOf(deps, locatedSpending, known)
+      const { limit, price, known } = await this.#findUnits(deps, locatedSpending, fees)
+      const bound = await estimateCostBound(deps, locatedSpending, known)
       // There must be no await between the check and the count. Otherwise, concurrent calls could pass the check
       // together.
-      const run = this.#countedRun(locatedSpending, bound)
+      const run = this.#findRunAmount(locatedSpending, bound)
       const added = maxBigint(0n, bound.total - run.before - run.counted)
-      this.#count(added, price, limit, bound.usefulLimit)
+      this.#addCost(added, price, limit, bound.usefulLimit)
       run.counted += added
       return bound.limit
     }
@@ -117,12 +117,12 @@ export class Ledger {
     if (spending.kind === 'wallet') return await this.#quoteWallet(deps, spending)
     const locatedSpending = await locateLimits(spending)
     const { blockchain, run } = locatedSpending
-    const fees = await feesOnPublicNetwork(deps, locatedSpending)
-    const commandLimit = fees === 'unknown' ? null : await commandLimitOf(deps, locatedSpending, applied?.max_cost)
+    const fees = await readPublicNetworkFees(deps, locatedSpending)
+    const commandLimit = fees === 'unknown' ? null : await readCommandLimit(deps, locatedSpending, applied?.max_cost)
     if (applied !== undefined) await refuseAbove?.({ commandLimit, only: applied.only === 'mint' ? 'mint' : undefined })
     if (fees === null) {
       const limit = commandLimit ?? (run?.maxCost?.isSet ? run.maxCost.wei : null)
-      const feesWithSource = limit === null ? 'unknown' : await feesOf(deps, locatedSpending)
+      const feesWithSource = limit === null ? 'unknown' : await readFees(deps, locatedSpending)
       return costsNothing(blockchain, limit, feesWithSource === 'unknown' ? null : feesWithSource.coin)
     }
     const where =
@@ -131,11 +131,14 @@ export class Ledger {
         : `The coins of ${blockchain} have value.`
     const usefulLimit = { minWei: 0n, isAnyMore: true }
     const limited = commandLimit === null ? null : { limit: commandLimit, total: commandLimit, before: 0n, usefulLimit }
-    const bound = fees === 'unknown' ? null : (limited ?? (await costBoundOf(deps, locatedSpending, fees)))
+    const bound = fees === 'unknown' ? null : (limited ?? (await estimateCostBound(deps, locatedSpending, fees)))
     const cost = fees === 'unknown' || bound === null ? [] : [await costText(bound, fees, gas)]
     const leftInSession = await remainingText(async () => {
-      const { limit, price } = await this.#unitsOf(deps, locatedSpending, fees)
-      return [this.#leftOf(bound === null ? 0n : bound.total - bound.before, price, limit, bound?.usefulLimit), limit]
+      const { limit, price } = await this.#findUnits(deps, locatedSpending, fees)
+      return [
+        this.#findRemaining(bound === null ? 0n : bound.total - bound.before, price, limit, bound?.usefulLimit),
+        limit,
+      ]
     })
     return [where, ...cost, leftInSession].join(' ')
   }
@@ -146,10 +149,13 @@ export class Ledger {
   ): Promise<string> {
     if (!isPublic || isTestnet(blockchain)) return costsNothing(blockchain)
     const leftInSession = await remainingText(async () => {
-      const limit = this.#limitOn(blockchain)
-      return [this.#leftOf(maxCostWei, await priceIn(deps, { settings }, coin, limit.currency), limit), limit]
+      const limit = this.#requireLimit(blockchain)
+      return [
+        this.#findRemaining(maxCostWei, await findCoinPrice(deps, { settings }, coin, limit.currency), limit),
+        limit,
+      ]
     })
-    const cost = `Maximum: ${inCoins(maxCostWei, 'up')} ${coinSymbol(coin)}, which the wallet pays.`
+    const cost = `Maximum: ${formatCoins(maxCostWei, 'up')} ${coinSymbol(coin)}, which the wallet pays.`
     return `The coins of ${blockchain} have value. ${cost} ${leftInSession}`
   }
 
@@ -158,12 +164,15 @@ export class Ledger {
    *
    * @throws GdnError if the cost can't be counted
    */
-  async #unitsOf(deps: Deps, { blockchain, connection }: Spending, fees: FeesWithSource | 'unknown') {
-    const limit = this.#limitOn(blockchain)
+  async #findUnits(deps: Deps, { blockchain, connection }: Spending, fees: FeesWithSource | 'unknown') {
+    const limit = this.#requireLimit(blockchain)
     if (fees === 'unknown') {
-      throw uncountableError(`the cost on ${blockchain ?? 'an unknown blockchain'} can't be estimated`, SET_RPC_URL)
+      throw uncountableError(
+        `the cost on ${blockchain ?? 'an unknown blockchain'} can't be estimated`,
+        SET_RPC_URL_HINT,
+      )
     }
-    return { limit, price: await priceIn(deps, connection, fees.coin, limit.currency), known: fees }
+    return { limit, price: await findCoinPrice(deps, connection, fees.coin, limit.currency), known: fees }
   }
 
   /**
@@ -172,11 +181,11 @@ export class Ledger {
    */
   async #permitWallet(deps: Deps, { blockchain, settings, coin, maxCostWei, isPublic }: WalletSpending): Promise<void> {
     if (!isPublic || isTestnet(blockchain)) return
-    const limit = this.#limitOn(blockchain)
-    this.#count(maxCostWei, await priceIn(deps, { settings }, coin, limit.currency), limit)
+    const limit = this.#requireLimit(blockchain)
+    this.#addCost(maxCostWei, await findCoinPrice(deps, { settings }, coin, limit.currency), limit)
   }
 
-  #limitOn(blockchain: Blockchain | null): Money {
+  #requireLimit(blockchain: Blockchain | null): Money {
     if (this.#limit !== null) return this.#limit
     throw notAllowedError(`spending on ${blockchain ?? 'an unknown blockchain'} is not allowed`)
   }
@@ -186,8 +195,8 @@ export class Ledger {
    *
    * @throws GdnError `max_cost` if the amount exceeds the rest of the limit
    */
-  #count(amount: bigint, price: Money | null, limit: Money, usefulLimit: MinimumLimit | null = null): void {
-    this.#leftOf(amount, price, limit, usefulLimit)
+  #addCost(amount: bigint, price: Money | null, limit: Money, usefulLimit: MinimumLimit | null = null): void {
+    this.#findRemaining(amount, price, limit, usefulLimit)
     this.#counted += convertCost(amount, price)
   }
 
@@ -197,19 +206,19 @@ export class Ledger {
    * @param usefulLimit a lower `max_cost` that the error can suggest
    * @throws GdnError `max_cost` if the amount exceeds the rest of the limit
    */
-  #leftOf(amount: bigint, price: Money | null, limit: Money, usefulLimit: MinimumLimit | null = null): Money {
+  #findRemaining(amount: bigint, price: Money | null, limit: Money, usefulLimit: MinimumLimit | null = null): Money {
     const available = { ...limit, amount: limit.amount - this.#counted }
     const cost = { ...limit, amount: convertCost(amount, price) }
     if (cost.amount <= available.amount) return available
     const isLess =
       usefulLimit !== null && usefulLimit.minWei < amount && convertCost(usefulLimit.minWei, price) <= available.amount
     const useful =
-      isLess && (usefulLimit.isAnyMore ? limitText(available) : `${inCoins(usefulLimit.minWei, 'up')} or more`)
+      isLess && (usefulLimit.isAnyMore ? limitText(available) : `${formatCoins(usefulLimit.minWei, 'up')} or more`)
     const plan = useful ? `Make a plan with max_cost ${useful}, or ask` : 'Ask'
     throw new GdnError(
       'max_cost',
       `this may cost ${amountText(cost)}, but only ${amountText(available)} of ${amountText(limit)} is left`,
-      { hint: `${NOTHING_SENT}${plan} the operator to start gdn mcp with a higher limit.` },
+      { hint: `${NOTHING_SENT_TEXT}${plan} the operator to start gdn mcp with a higher limit.` },
     )
   }
 
@@ -218,7 +227,7 @@ export class Ledger {
    * except repetitions of the same operation. After a restore, the backend may have lost the cost of a run, so the run
    * is counted again.
    */
-  #countedRun({ run, connection }: Spending, { limit, before }: CostBound): RunAmount {
+  #findRunAmount({ run, connection }: Spending, { limit, before }: CostBound): RunAmount {
     if (run === null || (limit === null && !run.isOperation)) return { before, counted: 0n }
     const key = `${connection.client.incarnation()} ${run.id}`
     const countedRun = this.#runs.get(key) ?? { before, counted: 0n }
@@ -227,11 +236,11 @@ export class Ledger {
   }
 }
 
-const NOTHING_SENT = 'Nothing was sent. '
+const NOTHING_SENT_TEXT = 'Nothing was sent. '
 
 /** Converts wei to the currency of the limit. If the price is null, the limit is in coins. */
 const convertCost = (amount: bigint, price: Money | null): bigint =>
-  price === null ? amount : valueRoundedUp(amount, price)
+  price === null ? amount : toCurrencyValueRoundedUp(amount, price)
 
 /** @param limit the `max_cost` argument in wei; null if there is none */
 const costsNothing = (blockchain: Blockchain | null, limit: bigint | null = null, coin: string | null = null) =>
@@ -239,7 +248,7 @@ const costsNothing = (blockchain: Blockchain | null, limit: bigint | null = null
     `This costs nothing: ${blockchain ?? 'the blockchain'} is an embedded chain or a test network.`,
     ...(limit === null
       ? []
-      : [`Its coins have no value, but max_cost still applies: at most ${inCoins(limit)} ${coinSymbol(coin)}.`]),
+      : [`Its coins have no value, but max_cost still applies: at most ${formatCoins(limit)} ${coinSymbol(coin)}.`]),
   ].join(' ')
 
 /** Returns a sentence with the rest of the limit, or with the reason why nothing may be sent. */
@@ -249,7 +258,7 @@ async function remainingText(find: () => Promise<readonly [left: Money, limit: M
     return `The session has ${amountText(available)} of ${amountText(limit)} left.`
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
-    return `gdn mcp won't run this plan: ${error.message}. ${(error.hint ?? '').replace(NOTHING_SENT, '')}`
+    return `gdn mcp won't run this plan: ${error.message}. ${(error.hint ?? '').replace(NOTHING_SENT_TEXT, '')}`
   }
 }
 
@@ -271,10 +280,10 @@ async function costText(
 ): Promise<string> {
   const name = coinSymbol(coin)
   const used = await gas?.()
-  const estimate = used == null ? '' : `Estimated cost: ${inCoins(await typicalCost(used, fees), 'up')} ${name}. `
+  const estimate = used == null ? '' : `Estimated cost: ${formatCoins(await typicalCost(used, fees), 'up')} ${name}. `
   // If the server doesn't enforce a limit, fees can exceed the estimate.
   const maximum = bound.limit === null ? 'Estimated maximum' : 'Maximum'
-  return `${estimate}${maximum}: ${inCoins(bound.total - bound.before, 'up')} ${name}.`
+  return `${estimate}${maximum}: ${formatCoins(bound.total - bound.before, 'up')} ${name}.`
 }
 
 /**
@@ -282,24 +291,28 @@ async function costText(
  *
  * @throws GdnError if the server can't enforce the limit
  */
-async function commandLimitOf(deps: Deps, { blockchain, connection }: Spending, text: unknown): Promise<bigint | null> {
+async function readCommandLimit(
+  deps: Deps,
+  { blockchain, connection }: Spending,
+  text: unknown,
+): Promise<bigint | null> {
   if (text === undefined || blockchain === null) return null
-  const flags = { maxCost: maxCost(String(text), '--max-cost') }
-  return await enforcedLimit(deps, connection, { flags, settings: connection.settings, blockchain })
+  const flags = { maxCost: parseMaxCost(String(text), '--max-cost') }
+  return await readEnforcedLimit(deps, connection, { flags, settings: connection.settings, blockchain })
 }
 
 const notAllowedError = (message: string) =>
   new GdnError('not_confirmed', message, {
-    hint: `${NOTHING_SENT}Ask the operator to start gdn mcp with --allow-spending and a limit.`,
+    hint: `${NOTHING_SENT_TEXT}Ask the operator to start gdn mcp with --allow-spending and a limit.`,
   })
 
 /** Returns the fees of a public network: `unknown` if they can't be estimated, and null if coins have no value. */
-async function feesOnPublicNetwork(deps: Deps, spending: Spending): Promise<FeesWithSource | 'unknown' | null> {
-  return (await costsMoney(deps, spending.blockchain, spending.connection)) ? await feesOf(deps, spending) : null
+async function readPublicNetworkFees(deps: Deps, spending: Spending): Promise<FeesWithSource | 'unknown' | null> {
+  return (await costsMoney(deps, spending.blockchain, spending.connection)) ? await readFees(deps, spending) : null
 }
 
 /** Returns the fees of a network; `unknown` if they can't be estimated. */
-async function feesOf(deps: Deps, { blockchain, connection }: Spending): Promise<FeesWithSource | 'unknown'> {
+async function readFees(deps: Deps, { blockchain, connection }: Spending): Promise<FeesWithSource | 'unknown'> {
   // Solana fees aren't estimated.
   if (blockchain === null || !isEvm(blockchain)) return 'unknown'
   try {
@@ -314,7 +327,7 @@ async function feesOf(deps: Deps, { blockchain, connection }: Spending): Promise
 }
 
 /** Returns the coin's price in the currency of the limit; null if the limit is in coins. */
-async function priceIn(
+async function findCoinPrice(
   deps: Deps,
   { settings }: Pick<Connection, 'settings'>,
   coin: string | null,
@@ -326,7 +339,7 @@ async function priceIn(
   throw uncountableError(
     `the price of ${coin === null ? 'the coin' : coinSymbol(coin)} in ${currency} is not known`,
     coin === null
-      ? MONEY.test(currency)
+      ? MONEY_PATTERN.test(currency)
         ? 'Configure price_url in your profile, without {coin}: the server returns no symbol for the coin.'
         : 'Set --max-cost to an amount in a currency, such as 10USD, and configure price_url in your profile.'
       : `Use coins, such as --max-cost 5${coinSymbol(coin)}, or configure price_url in your profile.`,
@@ -334,29 +347,29 @@ async function priceIn(
 }
 
 /** Returns the maximum cost of requests on a public network. */
-async function costBoundOf(deps: Deps, spending: Spending, feesWithSource: FeesWithSource): Promise<CostBound> {
+async function estimateCostBound(deps: Deps, spending: Spending, feesWithSource: FeesWithSource): Promise<CostBound> {
   const { connection, run } = spending
   const { client } = connection
   const { signal } = deps.signals
   await client.learnCapabilities({ signal })
   const hasLimits = client.supports('runCosts') === true
-  if (hasLimits && run?.canLimit) return await limitOfRun(deps, spending, run, feesWithSource)
+  if (hasLimits && run?.canLimit) return await findRunCostBound(deps, spending, run, feesWithSource)
   // The limit of an operation, or of a plan's changes, is compared with their cost at the current fees.
   const takesLimit = hasLimits && (run === null || run.isOperation)
   const usefulLimit = takesLimit
-    ? { minWei: await maxCostOfSpending(spending, feesWithSource.fees), isAnyMore: false }
+    ? { minWei: await estimateMaxSpending(spending, feesWithSource.fees), isAnyMore: false }
     : null
-  const max = feesWithSource.max ?? (await maxFeeOf(deps, spending)) ?? feesWithSource.fees.offered * FEE_HEADROOM
+  const max = feesWithSource.max ?? (await readMaxFee(deps, spending)) ?? feesWithSource.fees.offered * FEE_HEADROOM
   return {
     limit: null,
-    total: await maxCostOfSpending(spending, { ...feesWithSource.fees, offered: max }),
+    total: await estimateMaxSpending(spending, { ...feesWithSource.fees, offered: max }),
     before: 0n,
     usefulLimit,
   }
 }
 
 /** Returns the limit of a run. Neither raises nor lowers an existing limit, because the user may have set it. */
-async function limitOfRun(
+async function findRunCostBound(
   deps: Deps,
   spending: Spending,
   { id, isOperation, accepted, maxCost }: SpendingRun,
@@ -369,9 +382,9 @@ async function limitOfRun(
   const serverLimit = costs?.max_cost == null ? null : BigInt(costs.max_cost)
   if (serverLimit !== null && maxCost?.isSet === true && maxCost.wei !== serverLimit)
     throw otherLimitError(serverLimit, coin)
-  const ownLimit = maxCost?.wei ?? serverLimit ?? paid + (await maxCostOfSpending(addNfts(spending, accepted), fees))
+  const ownLimit = maxCost?.wei ?? serverLimit ?? paid + (await estimateMaxSpending(addNfts(spending, accepted), fees))
   const limit = serverLimit !== null && serverLimit < ownLimit ? serverLimit : ownLimit
-  const minWei = paid + (await maxCostOfSpending({ kind: 'nft', count: 1 }, fees))
+  const minWei = paid + (await estimateMaxSpending({ kind: 'nft', count: 1 }, fees))
   const usefulLimit = isOperation ? null : { minWei, isAnyMore: true }
   return { limit, total: limit, before: BigInt(costs?.final_fee_paid ?? 0), usefulLimit }
 }
@@ -380,13 +393,17 @@ const addNfts = (spending: SpendingKind, nfts: number): SpendingKind =>
   spending.kind === 'nft' ? { kind: 'nft', count: spending.count + nfts } : spending
 
 const otherLimitError = (wei: bigint, coin: string | null) =>
-  new GdnError('usage', `the run has a limit of ${inCoins(wei)} ${coinSymbol(coin)}, which gdn mcp does not change`, {
-    place: { field: 'max_cost' },
-    hint: 'Nothing was sent. Omit max_cost, or ask the operator to change the limit.',
-  })
+  new GdnError(
+    'usage',
+    `the run has a limit of ${formatCoins(wei)} ${coinSymbol(coin)}, which gdn mcp does not change`,
+    {
+      place: { field: 'max_cost' },
+      hint: 'Nothing was sent. Omit max_cost, or ask the operator to change the limit.',
+    },
+  )
 
 /** Returns the maximum gas price that the server ever pays; null if the server doesn't report it. */
-async function maxFeeOf({ signals: { signal } }: Deps, { connection, blockchain }: Spending): Promise<bigint | null> {
+async function readMaxFee({ signals: { signal } }: Deps, { connection, blockchain }: Spending): Promise<bigint | null> {
   if (blockchain === null) return null
   try {
     const { fees } = await connection.client.call('getfees', { blockchain }, { signal })
@@ -397,23 +414,23 @@ async function maxFeeOf({ signals: { signal } }: Deps, { connection, blockchain 
   }
 }
 
-const SET_RPC_URL = 'Set GDN_RPC_URL to the URL of a node on the network.'
+const SET_RPC_URL_HINT = 'Set GDN_RPC_URL to the URL of a node on the network.'
 
 /** Returns the error for requests that aren't sent, because their cost can't be determined. */
 const uncountableError = (message: string, hint: string) =>
   new GdnError('not_confirmed', `${message}, so the cost can't be counted toward the limit of the session`, {
-    hint: `${NOTHING_SENT}The operator of gdn mcp can fix this: ${hint}`,
+    hint: `${NOTHING_SENT_TEXT}The operator of gdn mcp can fix this: ${hint}`,
   })
 
 const CENT = 10n ** 16n
-const MONEY = /^(USD|EUR|GBP|JPY|CHF)$/
+const MONEY_PATTERN = /^(USD|EUR|GBP|JPY|CHF)$/
 
 const amountText = ({ amount, currency }: Money): string =>
-  MONEY.test(currency) ? moneyText({ amount, currency }) : `${inCoins(amount)} ${currency}`
+  MONEY_PATTERN.test(currency) ? moneyText({ amount, currency }) : `${formatCoins(amount)} ${currency}`
 
 /** Formats an amount as a `max_cost`, rounded down to cents; null if it is less than a cent. */
 function limitText({ amount, currency }: Money): string | null {
-  if (!MONEY.test(currency)) return inCoins(amount)
+  if (!MONEY_PATTERN.test(currency)) return formatCoins(amount)
   const cents = (amount / CENT) * CENT
   return cents === 0n ? null : moneyText({ amount: cents, currency }).replace(' ', '')
 }

@@ -18,7 +18,7 @@ const TYPE_DESCRIPTIONS: Readonly<Record<string, string>> = {
  *
  * @throws GdnError `usage` if the arguments don't match the schema
  */
-export function argumentsOf({ inputSchema }: Pick<Tool, 'inputSchema'>, callValues: Values): Values {
+export function checkArguments({ inputSchema }: Pick<Tool, 'inputSchema'>, callValues: Values): Values {
   const { properties } = inputSchema
   const names = Object.keys(properties)
   const unknown = Object.keys(callValues).find((name) => !names.includes(name))

@@ -24,7 +24,7 @@ interface Page {
 }
 
 /** Maximum length of the data in characters. This is about 10,000 tokens. */
-const MAX_CHARS = 40_000
+const MAX_RESPONSE_CHARACTERS = 40_000
 
 const EMPTY_RESPONSE: ToolResponse = {
   status: 'ok',
@@ -38,8 +38,13 @@ const EMPTY_RESPONSE: ToolResponse = {
 
 /** Returns the response of a read-only tool, with the data that starts at an offset. */
 export function pagedResponse({ code, data, error }: CommandOutcome, offset: number): ToolResponse {
-  const part = pageOf(data, offset)
-  const failed = error ?? { code: codeOf(code), message: 'The data lists the problems.', hint: null, details: null }
+  const part = takePage(data, offset)
+  const failed = error ?? {
+    code: toErrorCode(code),
+    message: 'The data lists the problems.',
+    hint: null,
+    details: null,
+  }
   const isError = code !== 0 && !(code === 10 && error === null)
   return {
     ...EMPTY_RESPONSE,
@@ -51,7 +56,7 @@ export function pagedResponse({ code, data, error }: CommandOutcome, offset: num
 }
 
 /** Returns the main error code for an exit code, for commands that report problems as data, such as `gdn doctor`. */
-const codeOf = (exitCode: number): string =>
+const toErrorCode = (exitCode: number): string =>
   Object.entries(EXIT_BY_CODE).find(([, exit]) => exit === exitCode)?.[0] ?? 'unexpected'
 
 /** Returns the response of a tool without an offset parameter, with the beginning of the data. */
@@ -77,25 +82,25 @@ export function failedResponse(error: unknown): ToolResponse {
 }
 
 /** Returns as much of the data as fits into a response, starting at an offset. */
-function pageOf(data: unknown, offset: number): { data: unknown; page: Page | null } {
+function takePage(data: unknown, offset: number): { data: unknown; page: Page | null } {
   if (Array.isArray(data)) {
     let chars = 0
     let end = offset
     while (end < data.length) {
       chars += JSON.stringify(data[end]).length + 1
-      if (chars > MAX_CHARS && end > offset) break
+      if (chars > MAX_RESPONSE_CHARACTERS && end > offset) break
       end += 1
     }
     const part = data.slice(offset, end)
-    if (chars <= MAX_CHARS || part.length > 1) {
+    if (chars <= MAX_RESPONSE_CHARACTERS || part.length > 1) {
       const next_offset = end < data.length ? end : null
       const isWhole = offset === 0 && next_offset === null
       return { data: part, page: isWhole ? null : { offset, returned: part.length, total: data.length, next_offset } }
     }
   }
   const text = JSON.stringify(data) ?? 'null'
-  if (text.length <= MAX_CHARS && offset === 0) return { data, page: null }
-  const part = text.slice(offset, offset + MAX_CHARS)
+  if (text.length <= MAX_RESPONSE_CHARACTERS && offset === 0) return { data, page: null }
+  const part = text.slice(offset, offset + MAX_RESPONSE_CHARACTERS)
   const end = offset + part.length
   const next_offset = end < text.length ? end : null
   return { data: part, page: { offset, returned: part.length, total: text.length, next_offset } }

@@ -2,8 +2,8 @@ import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import type { TreeCommand } from '../command-tree.ts'
 import { NOT_TOOLS } from './not-tools.ts'
-import { type Tool, toolName, toolOf } from './tools.ts'
-import { type Toolset, toolsetOf } from './toolsets.ts'
+import { createTool, type Tool, toolName } from './tools.ts'
+import { findToolset, type Toolset } from './toolsets.ts'
 
 /** The permissions and settings that affect which tools are offered, as chosen by the operator. */
 export interface Permissions {
@@ -25,14 +25,14 @@ export class Toolbox {
     this.commands = new Map(commands.map((command) => [command.name, command]))
     this.#tools = new Map(
       commands
-        .filter(({ name }) => toolsetOf(name) !== null)
-        .map((command) => [toolName(command.name), toolOf(command, command.name === 'apply' ? planning : [])]),
+        .filter(({ name }) => findToolset(name) !== null)
+        .map((command) => [toolName(command.name), createTool(command, command.name === 'apply' ? planning : [])]),
     )
     this.#permissions = permissions
   }
 
-  get offered(): Tool[] {
-    return [...this.#tools.values()].filter((tool) => this.#missing(tool).length === 0)
+  get offeredTools(): Tool[] {
+    return [...this.#tools.values()].filter((tool) => this.#findMissingFlags(tool).length === 0)
   }
 
   /**
@@ -43,7 +43,7 @@ export class Toolbox {
   find(name: string): Tool {
     const tool = this.#tools.get(name)
     if (tool === undefined) throw unknownToolError(name, [...this.#tools.keys()])
-    const missing = this.#missing(tool)
+    const missing = this.#findMissingFlags(tool)
     if (missing.length === 0) return tool
     throw new GdnError('refused', `${name} is not enabled`, {
       hint: `Ask the operator to start gdn mcp with ${missing.join(' ')}.`,
@@ -51,21 +51,21 @@ export class Toolbox {
   }
 
   /** Returns the tool of a command, even if it isn't offered. */
-  of(command: string): Tool {
+  get(command: string): Tool {
     const tool = this.#tools.get(toolName(command))
     if (tool === undefined) throw new Error(`gdn ${command} isn't a tool`)
     return tool
   }
 
   /** Returns the tool of a command; null if it isn't offered. */
-  offeredOf(command: string): Tool | null {
-    return this.offered.find((tool) => tool.command === command) ?? null
+  findOffered(command: string): Tool | null {
+    return this.offeredTools.find((tool) => tool.command === command) ?? null
   }
 
   /** Returns the additional flags that gdn mcp needs to offer a tool; empty if it already offers the tool. */
-  #missing({ command, effect }: Tool): string[] {
+  #findMissingFlags({ command, effect }: Tool): string[] {
     const { allowWrites, passwordFile, toolsets } = this.#permissions
-    const toolset = toolsetOf(command)
+    const toolset = findToolset(command)
     const isChosen = toolsets.some((name) => name === 'all' || name === toolset)
     return [
       ...(effect !== 'read' && !allowWrites ? ['--allow-writes'] : []),

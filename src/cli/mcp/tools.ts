@@ -1,9 +1,9 @@
 import type { CommandEffect, ValueType } from '../command.ts'
 import type { TreeCommand, TreeFlag } from '../command-tree.ts'
 import { DESCRIPTIONS } from './descriptions.ts'
-import { LEFT_OUT_FLAGS } from './not-tools.ts'
+import { OMITTED_FLAGS } from './not-tools.ts'
 import { withParameters } from './parameters.ts'
-import { toolsetOf } from './toolsets.ts'
+import { findToolset } from './toolsets.ts'
 
 /** A command that agents can call as a tool. */
 export interface Tool {
@@ -17,7 +17,7 @@ export interface Tool {
   /** The command's long flags. */
   flags: ReadonlySet<string>
   /** Parameter names, by flag and by `<argument>` as in the command's errors. */
-  words: ReadonlyMap<string, string>
+  parameterNames: ReadonlyMap<string, string>
 }
 
 /** A tool parameter, and its flag or argument on the command line. */
@@ -47,54 +47,54 @@ const PLAN_PROPERTIES = {
   plan_id: { type: 'string', format: 'uuid', description: 'ID of the plan to run, with dry_run false' },
 }
 
-const OFFSET = { type: 'integer', minimum: 0, description: 'page.next_offset of the last response' }
+const OFFSET_SCHEMA = { type: 'integer', minimum: 0, description: 'page.next_offset of the last response' }
 
 /**
  * Maximum number of allowed values that a parameter's schema lists. Longer lists are omitted, because the error for an
  * invalid value names the nearest valid one.
  */
-const MAX_VALUES = 12
+const MAX_LISTED_VALUES = 12
 
 export const toolName = (command: string): string => command.replaceAll(' ', '_')
 
 /** @param extra for `apply`, the flags of `plan` */
-export function toolOf(command: TreeCommand, extra: readonly TreeFlag[] = []): Tool {
+export function createTool(command: TreeCommand, extra: readonly TreeFlag[] = []): Tool {
   const { name, effect } = command
   const inputs: Input[] = []
   const properties: Record<string, object> = {}
   const required: string[] = []
-  const words = new Map([['--dry-run', 'dry_run']])
+  const parameterNames = new Map([['--dry-run', 'dry_run']])
   for (const { name: argument, type, variadic, required: isRequired } of command.arguments) {
-    const property = propertyOf(argument)
+    const property = toPropertyName(argument)
     inputs.push({ property, form: 'argument', flag: null, file: type === 'file' ? 'path' : null })
-    properties[property] = variadic ? { type: 'array', items: text() } : text()
-    words.set(`<${argument}>`, property)
+    properties[property] = variadic ? { type: 'array', items: createTextSchema() } : createTextSchema()
+    parameterNames.set(`<${argument}>`, property)
     if (isRequired) required.push(property)
   }
   const flags = [...new Map([...command.flags, ...extra].map((flag) => [flag.name, flag])).values()]
-  const offered = flags.filter(({ name }) => !Object.hasOwn(LEFT_OUT_FLAGS, name))
+  const offered = flags.filter(({ name }) => !Object.hasOwn(OMITTED_FLAGS, name))
   for (const flag of offered) {
     const isOff = flag.name.startsWith('--no-')
-    const parameter = isOff ? `${propertyOf(flag.name)}: false` : propertyOf(flag.name)
+    const parameter = isOff ? `${toPropertyName(flag.name)}: false` : toPropertyName(flag.name)
     for (const spelling of [flag.name, flag.short, ...flag.aliases])
-      if (spelling !== null) words.set(spelling, parameter)
+      if (spelling !== null) parameterNames.set(spelling, parameter)
   }
   for (const flag of offered) {
-    const input = inputOfFlag(flag, command.flags)
+    const input = toInput(flag, command.flags)
     if (input === null) continue
     inputs.push(input.input)
-    const description = withTools(withParameters(descriptionOf(flag), words))
+    const description = withTools(withParameters(describeFlag(flag), parameterNames))
     properties[input.input.property] = { ...input.schema, description }
   }
   const isRead = effect === 'read'
   return {
     name: toolName(name),
-    description: withParameters(descriptionOfTool(command, required), words),
+    description: withParameters(describeTool(command, required), parameterNames),
     command: name,
     effect,
     inputSchema: {
       type: 'object',
-      properties: { ...properties, ...(isRead ? { offset: OFFSET } : PLAN_PROPERTIES) },
+      properties: { ...properties, ...(isRead ? { offset: OFFSET_SCHEMA } : PLAN_PROPERTIES) },
       // Tools that change something have no required parameters, because a call that runs a plan doesn't repeat the
       // plan's arguments.
       ...(isRead && required.length > 0 ? { required } : {}),
@@ -102,18 +102,18 @@ export function toolOf(command: TreeCommand, extra: readonly TreeFlag[] = []): T
     },
     inputs,
     flags: new Set(command.flags.map(({ name: long }) => long)),
-    words,
+    parameterNames,
   }
 }
 
-function descriptionOfTool({ name, summary, about, effect }: TreeCommand, required: readonly string[]): string {
+function describeTool({ name, summary, about, effect }: TreeCommand, required: readonly string[]): string {
   const more = DESCRIPTIONS[name] ?? about?.replaceAll('\n', ' ') ?? ''
   const needs = effect === 'read' || required.length === 0 ? '' : ` A plan needs ${required.join(' and ')}.`
   return `${summary}.${more === '' ? '' : ` ${more}`}${needs}`
 }
 
 /** Returns a flag's description without the parts that only apply to a terminal. */
-const descriptionOf = ({ summary, type }: TreeFlag): string =>
+const describeFlag = ({ summary, type }: TreeFlag): string =>
   type === 'boolean'
     ? summary.replace(/ \(the default\)|; gdn .*$/, '')
     : summary
@@ -125,15 +125,15 @@ const descriptionOf = ({ summary, type }: TreeFlag): string =>
 
 /** Replaces commands in a text with the names of their tools. */
 const withTools = (summary: string): string =>
-  summary.replace(/`gdn ([a-z]+(?: [a-z]+)?)`/g, (whole, name) => (toolsetOf(name) === null ? whole : toolName(name)))
+  summary.replace(/`gdn ([a-z]+(?: [a-z]+)?)`/g, (whole, name) => (findToolset(name) === null ? whole : toolName(name)))
 
-const propertyOf = (name: string) => name.replace(/^--(no-)?/, '').replace(/[^a-z0-9]+/g, '_')
+const toPropertyName = (name: string) => name.replace(/^--(no-)?/, '').replace(/[^a-z0-9]+/g, '_')
 
-const text = (more: object = {}) => ({ type: 'string', ...more })
+const createTextSchema = (more: object = {}) => ({ type: 'string', ...more })
 
-function inputOfFlag(flag: TreeFlag, all: readonly TreeFlag[]): { input: Input; schema: object } | null {
+function toInput(flag: TreeFlag, all: readonly TreeFlag[]): { input: Input; schema: object } | null {
   const { name, type, values, repeatable, placeholder } = flag
-  const property = propertyOf(name)
+  const property = toPropertyName(name)
   if (type === 'boolean') {
     const isOff = name.startsWith('--no-')
     const opposite = isOff ? `--${name.slice('--no-'.length)}` : `--no-${name.slice('--'.length)}`
@@ -144,13 +144,13 @@ function inputOfFlag(flag: TreeFlag, all: readonly TreeFlag[]): { input: Input; 
     const input: Input = { property, form: 'switch', flag: isOff ? null : name, file: null }
     return { input: off === undefined ? input : { ...input, off }, schema }
   }
-  const file = fileIn(type, placeholder ?? '')
+  const file = toFileKind(type, placeholder ?? '')
   const item = {
-    ...schemaOf(type, placeholder ?? ''),
-    ...(values === null || values.length > MAX_VALUES ? {} : { enum: values }),
+    ...toSchema(type, placeholder ?? ''),
+    ...(values === null || values.length > MAX_LISTED_VALUES ? {} : { enum: values }),
   }
   if (type === 'list' || type === 'words') {
-    const items = text(values === null ? {} : { enum: values })
+    const items = createTextSchema(values === null ? {} : { enum: values })
     const schema = { type: 'array', items, minItems: 1 }
     return { input: { property, form: 'list', flag: name, file }, schema }
   }
@@ -158,19 +158,19 @@ function inputOfFlag(flag: TreeFlag, all: readonly TreeFlag[]): { input: Input; 
   return { input: { property, form: 'value', flag: name, file }, schema }
 }
 
-function fileIn(type: ValueType, placeholder: string): Input['file'] {
+function toFileKind(type: ValueType, placeholder: string): Input['file'] {
   if (type === 'pair') return placeholder.includes('path') ? 'pair' : null
   if (/url\|path|file-or-url/.test(placeholder)) return 'url or path'
   return type === 'file' || type === 'directory' ? 'path' : null
 }
 
-function schemaOf(type: ValueType, placeholder: string): object {
+function toSchema(type: ValueType, placeholder: string): object {
   // Accept only a keystore's name, not a path.
-  if (placeholder === 'name-or-file') return text({ pattern: '^@[^/\\\\]+$' })
+  if (placeholder === 'name-or-file') return createTextSchema({ pattern: '^@[^/\\\\]+$' })
   if (type === 'integer' || type === 'number') return { type }
-  if (type === 'duration') return text({ pattern: '^[0-9]+(ms|s|m|h)$' })
-  if (type === 'pair') return text({ pattern: '^[^=]+=' })
-  return text()
+  if (type === 'duration') return createTextSchema({ pattern: '^[0-9]+(ms|s|m|h)$' })
+  if (type === 'pair') return createTextSchema({ pattern: '^[^=]+=' })
+  return createTextSchema()
 }
 
 /** The flags and arguments of a command line. */
@@ -181,7 +181,7 @@ export interface CommandWords {
 
 /**
  * Returns the command-line words for values that match the schema. No value can be parsed as a flag, because each value
- * is in the same word as its flag, and `argvOf` puts arguments after `--`.
+ * is in the same word as its flag, and `formatArgv` puts arguments after `--`.
  *
  * @param flags the only flags to include; default: all
  */
@@ -199,7 +199,7 @@ export function commandWords({ inputs }: Tool, values: Values, flags?: ReadonlyS
   return words
 }
 
-export const argvOf = (command: string, { flags, args }: CommandWords): string[] => [
+export const formatArgv = (command: string, { flags, args }: CommandWords): string[] => [
   ...command.split(' '),
   ...flags,
   '--',

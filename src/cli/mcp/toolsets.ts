@@ -24,6 +24,6 @@ const TOOLSET_NAMES = Object.keys(TOOLSETS) as Toolset[]
 export const TOOLSET_WORDS: readonly (Toolset | 'all')[] = [...TOOLSET_NAMES, 'all']
 
 /** Returns the toolset of a command; null if the command isn't a tool. */
-export function toolsetOf(command: string): Toolset | null {
+export function findToolset(command: string): Toolset | null {
   return TOOLSET_NAMES.find((name) => (TOOLSETS[name] as readonly string[]).includes(command)) ?? null
 }

@@ -10,7 +10,7 @@ import { parseJson } from '../../core/json.ts'
 import type { Io } from '../io/io.ts'
 
 const MAX_MESSAGE_BYTES = 8 * 1024 * 1024
-const LF = 10
+const NEWLINE_BYTE = 10
 
 /**
  * Transports JSON-RPC messages over standard input and output, one message per line. Responds with an error to a line
@@ -20,8 +20,8 @@ export class StdioTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void
   onclose?: () => void
   readonly #io: Pick<Io, 'stdin' | 'data'>
-  readonly #unanswered = new Set<RequestId>()
-  #received = Buffer.alloc(0)
+  readonly #unansweredIds = new Set<RequestId>()
+  #receivedBytes = Buffer.alloc(0)
   #hasEnded = false
   #problem: GdnError | null = null
   readonly #onData = (chunk: Buffer) => this.#receive(chunk)
@@ -44,7 +44,7 @@ export class StdioTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     const isResponse = 'result' in message || 'error' in message
-    const shownMessage = 'error' in message ? { ...message, error: withoutDump(message.error) } : message
+    const shownMessage = 'error' in message ? { ...message, error: shortenValidationError(message.error) } : message
     // Send every message through `data`, which redacts secrets.
     await this.#io.data(`${JSON.stringify(shownMessage)}\n`)
     if (isResponse && message.id !== undefined) this.#settle(message.id)
@@ -55,18 +55,22 @@ export class StdioTransport implements Transport {
     stdin.off('data', this.#onData)
     for (const event of ['end', 'close', 'error']) stdin.off(event, this.#onEnd)
     stdin.pause()
-    this.#received = Buffer.alloc(0)
+    this.#receivedBytes = Buffer.alloc(0)
     this.onclose?.()
   }
 
   #receive(chunk: Buffer): void {
-    this.#received = Buffer.concat([this.#received, chunk])
-    for (let end = this.#received.indexOf(LF); end !== -1; end = this.#received.indexOf(LF)) {
-      const line = this.#received.toString('utf8', 0, end)
-      this.#received = this.#received.subarray(end + 1)
+    this.#receivedBytes = Buffer.concat([this.#receivedBytes, chunk])
+    for (
+      let end = this.#receivedBytes.indexOf(NEWLINE_BYTE);
+      end !== -1;
+      end = this.#receivedBytes.indexOf(NEWLINE_BYTE)
+    ) {
+      const line = this.#receivedBytes.toString('utf8', 0, end)
+      this.#receivedBytes = this.#receivedBytes.subarray(end + 1)
       this.#read(line)
     }
-    if (this.#received.length <= MAX_MESSAGE_BYTES) return
+    if (this.#receivedBytes.length <= MAX_MESSAGE_BYTES) return
     this.#problem = new GdnError('invalid_input', `a message is larger than ${MAX_MESSAGE_BYTES} bytes`, {
       place: { file: 'stdin' },
     })
@@ -75,7 +79,7 @@ export class StdioTransport implements Transport {
 
   #read(line: string): void {
     if (line.trim() === '') return
-    const messageOrProblem = messageIn(line)
+    const messageOrProblem = parseMessage(line)
     if ('problem' in messageOrProblem) {
       void this.#io.data(
         `${JSON.stringify({ jsonrpc: '2.0', id: messageOrProblem.id, error: messageOrProblem.problem })}\n`,
@@ -84,7 +88,7 @@ export class StdioTransport implements Transport {
     }
     const { message } = messageOrProblem
     if ('method' in message) {
-      if ('id' in message) this.#unanswered.add(message.id)
+      if ('id' in message) this.#unansweredIds.add(message.id)
       // Don't wait for a response to a canceled request, because the SDK sends none.
       if (message.method === 'notifications/cancelled') this.#settle(message.params?.requestId as RequestId)
     }
@@ -95,18 +99,18 @@ export class StdioTransport implements Transport {
     if (this.#hasEnded) return
     this.#hasEnded = true
     // The last line may not end with a line feed.
-    this.#read(this.#received.toString('utf8'))
-    this.#received = Buffer.alloc(0)
+    this.#read(this.#receivedBytes.toString('utf8'))
+    this.#receivedBytes = Buffer.alloc(0)
     this.#closeIfDone()
   }
 
   #settle(id: RequestId): void {
-    this.#unanswered.delete(id)
+    this.#unansweredIds.delete(id)
     this.#closeIfDone()
   }
 
   #closeIfDone(): void {
-    if (this.#hasEnded && this.#unanswered.size === 0) void this.close()
+    if (this.#hasEnded && this.#unansweredIds.size === 0) void this.close()
   }
 }
 
@@ -119,7 +123,7 @@ interface RpcError {
  * Parses a line. Returns the message, or the error to respond with and the ID of the request; null if the line has no
  * ID.
  */
-function messageIn(line: string): { message: JSONRPCMessage } | { id: RequestId | null; problem: RpcError } {
+function parseMessage(line: string): { message: JSONRPCMessage } | { id: RequestId | null; problem: RpcError } {
   const json = parseJson(line)
   if (json === undefined) {
     return { id: null, problem: { code: ErrorCode.ParseError, message: 'Parse error: the line is not JSON' } }
@@ -139,7 +143,7 @@ function messageIn(line: string): { message: JSONRPCMessage } | { id: RequestId 
  * Replaces a list of validation problems with the first problem. The SDK would send the whole list as an internal
  * error.
  */
-function withoutDump(error: RpcError): RpcError {
+function shortenValidationError(error: RpcError): RpcError {
   const issues = error.code === ErrorCode.InternalError ? parseJson(error.message) : undefined
   if (!Array.isArray(issues)) return error
   const [{ path, message }] = issues as [{ path: string[]; message: string }]

@@ -16,7 +16,7 @@ const NOTHING_TO_DO: Readonly<Record<string, string>> = {
   'nft freeze': 'Each of the NFTs is already frozen or burned',
 }
 
-export const recordsIn = ({ data }: CommandOutcome): Record<string, unknown>[] => (Array.isArray(data) ? data : [])
+export const toRecords = ({ data }: CommandOutcome): Record<string, unknown>[] => (Array.isArray(data) ? data : [])
 
 /**
  * Returns the reason why a plan can't be run or has nothing to do; null if the plan can be run.
@@ -45,7 +45,7 @@ export function whyNotRunnable(
 const isFinished = ({ data }: CommandOutcome): boolean => isRecord(data) && data.order === NOTHING_LEFT
 
 function whyApplyNotRunnable({ only, max_cost, max_burns }: Values, outcome: CommandOutcome): string | null {
-  const all = recordsIn(outcome).map(({ action }) => String(action))
+  const all = toRecords(outcome).map(({ action }) => String(action))
   const actions = new Set(all)
   if (only !== 'mint' && actions.has('impossible')) {
     const mint = actions.has('mint') ? '. To mint only the new rows, pass "only": "mint"' : ''
@@ -69,7 +69,7 @@ const KEPT_CHANGES_NOTE =
 
 /** Returns a plan's notes on changes that were made elsewhere and are kept. */
 export const keptChangesNotes = (outcome: CommandOutcome, message: (text: string) => string): string =>
-  recordsIn(outcome)
+  toRecords(outcome)
     .filter(({ action, reason }) => action === 'note' && KEPT_CHANGES_NOTE.test(String(reason)))
     .map(({ reason }) => ` ${message(String(reason))}.`)
     .join('')

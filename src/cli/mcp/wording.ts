@@ -1,12 +1,12 @@
 import type { TreeCommand } from '../command-tree.ts'
-import { LEFT_OUT_FLAGS } from './not-tools.ts'
-import { FLAG, withParameters } from './parameters.ts'
+import { OMITTED_FLAGS } from './not-tools.ts'
+import { FLAG_PATTERN, withParameters } from './parameters.ts'
 import type { ToolResponse } from './tool-response.ts'
 import type { Toolbox } from './toolbox.ts'
 import type { Input, Tool } from './tools.ts'
 
 /** Matches a command in a text: in backticks with its arguments, or only its name. */
-const COMMAND = /`gdn ([^`\n]+)`|\bgdn ([a-z]+(?: [a-z]+)?)/g
+const COMMAND_PATTERN = /`gdn ([^`\n]+)`|\bgdn ([a-z]+(?: [a-z]+)?)/g
 /** Returns a response whose error and hints name tools and parameters instead of commands and flags. */
 export function withToolNames(answer: ToolResponse, tool: Tool, toolbox: Toolbox): ToolResponse {
   const wording = new Wording(tool, toolbox)
@@ -24,11 +24,11 @@ export function withToolNames(answer: ToolResponse, tool: Tool, toolbox: Toolbox
 }
 
 /** Names of fields that contain gdn's own text, or lists of records with such fields. All other fields are data. */
-const MESSAGES = new Set(['message', 'reason'])
-const HINTS = new Set(['hint', 'fix'])
-const LISTS = new Set(['issues', 'warnings'])
+const MESSAGE_FIELDS = new Set(['message', 'reason'])
+const HINT_FIELDS = new Set(['hint', 'fix'])
+const LIST_FIELDS = new Set(['issues', 'warnings'])
 /** The field of a run's summary that contains gdn's own notes. */
-const NOTES = 'notes'
+const NOTES_FIELD = 'notes'
 
 /** The text that replaces a command. */
 interface Replacement {
@@ -47,7 +47,7 @@ export const isOfOperator = (hint: string) => /\boperator\b.*\bgdn mcp\b/.test(h
  * Matches a sentence to remove from hints, because help examples are command lines, and the list of tools describes the
  * parameters.
  */
-const EXAMPLES = / Run `gdn [a-z ]+ --help` for examples\./
+const EXAMPLES_PATTERN = / Run `gdn [a-z ]+ --help` for examples\./
 /** Matches a step to replace in hints, because gdn mcp itself saves the plans of apply. */
 const SAVE_AGAIN = /\b(r)un `gdn plan <manifest> --out <file>` again(?:, and review the plan)?/gi
 /**
@@ -78,8 +78,8 @@ export class Wording {
   }
 
   message(text: string): string {
-    const named = text.replace(/^<([a-z_-]+)>(?=:)/, (whole, name) => this.#tool.words.get(whole) ?? name)
-    return this.#reworded(named.replace(SAVED_WITH_PRUNE, 'only by apply with prune true')).text
+    const named = text.replace(/^<([a-z_-]+)>(?=:)/, (whole, name) => this.#tool.parameterNames.get(whole) ?? name)
+    return this.#rewordCommands(named.replace(SAVED_WITH_PRUNE, 'only by apply with prune true')).text
   }
 
   /** Rewords a hint. Adds a note about steps that only a person can do. */
@@ -89,9 +89,9 @@ export class Wording {
       text: reworded,
       commands,
       flags,
-    } = this.#reworded(
+    } = this.#rewordCommands(
       text
-        .replace(EXAMPLES, '')
+        .replace(EXAMPLES_PATTERN, '')
         .replace(APPLY_SAVED, 'Call apply with the manifest. The user can apply a saved plan in a terminal.')
         .replace(SAVE_AGAIN, (_, r) => `${r === 'R' ? 'Call' : 'call'} apply with dry_run true to plan again`)
         .replace(SAME_COMMAND, (_, r) => (r === 'R' ? 'Make a new plan with' : 'make a new plan with')),
@@ -111,8 +111,8 @@ export class Wording {
   }
 
   #field(name: string, field: unknown): unknown {
-    if (LISTS.has(name) && Array.isArray(field)) return field.map((item) => this.record(item))
-    if (name === NOTES && Array.isArray(field)) {
+    if (LIST_FIELDS.has(name) && Array.isArray(field)) return field.map((item) => this.record(item))
+    if (name === NOTES_FIELD && Array.isArray(field)) {
       const notes = field.map((note) =>
         typeof note === 'string' ? this.message(note.replace(AGAIN_SENTENCE, '')) : note,
       )
@@ -120,17 +120,17 @@ export class Wording {
     }
     if (name === 'place') return this.#place(field)
     if (typeof field !== 'string') return field
-    return MESSAGES.has(name) ? this.message(field) : HINTS.has(name) ? this.hint(field) : field
+    return MESSAGE_FIELDS.has(name) ? this.message(field) : HINT_FIELDS.has(name) ? this.hint(field) : field
   }
 
   #place(place: unknown): unknown {
     if (place === null || typeof place !== 'object' || !('flag' in place)) return place
     const { flag, ...rest } = place
-    return { ...rest, field: this.#tool.words.get(String(flag)) ?? flag }
+    return { ...rest, field: this.#tool.parameterNames.get(String(flag)) ?? flag }
   }
 
   /** Returns the reworded text, the number of commands that a person must run, and the flags that aren't parameters. */
-  #reworded(text: string): { text: string; commands: number; flags: string[] } {
+  #rewordCommands(text: string): { text: string; commands: number; flags: string[] } {
     const flags: string[] = []
     let commands = 0
     const parameters = (part: string) => {
@@ -141,15 +141,20 @@ export class Wording {
         }),
         parameterNames,
       )
-      flags.push(...[...reworded.matchAll(FLAG)].flatMap(([, flag = '']) => (flag.startsWith('--') ? [flag] : [])))
+      flags.push(
+        ...[...reworded.matchAll(FLAG_PATTERN)].flatMap(([, flag = '']) => (flag.startsWith('--') ? [flag] : [])),
+      )
       return reworded
     }
-    const named = [...text.matchAll(COMMAND)].flatMap((match) => {
+    const named = [...text.matchAll(COMMAND_PATTERN)].flatMap((match) => {
       const [whole, quoted, bare = ''] = match
       const replaced = quoted === undefined ? this.#named(bare) : this.#called(quoted)
       return replaced === null ? [] : { ...replaced, start: match.index, end: match.index + whole.length }
     })
-    const parameterNames = new Map([...named.flatMap(({ tool }) => [...(tool?.words ?? [])]), ...this.#tool.words])
+    const parameterNames = new Map([
+      ...named.flatMap(({ tool }) => [...(tool?.parameterNames ?? [])]),
+      ...this.#tool.parameterNames,
+    ])
     let result = ''
     let end = 0
     for (const replaced of named) {
@@ -167,34 +172,34 @@ export class Wording {
 
   /** Returns the replacement for a command's name; null if the words aren't a command. */
   #named(words: string): Replacement | null {
-    const command = this.#commandIn(words.split(' '))
+    const command = this.#findCommand(words.split(' '))
     if (command === null) return null
     const rest = words.slice(command.name.length)
-    const tool = this.#toolbox.offeredOf(command.name)
+    const tool = this.#toolbox.findOffered(command.name)
     return { text: `${tool?.name ?? `gdn ${command.name}`}${rest}`, tool, verb: tool && CALL_PREFIX }
   }
 
   /** Returns the equivalent tool call for a command line, or the command line itself if there is none. */
   #called(line: string): Replacement {
     const words = line.match(/(?:\\'|"[^"]*"|'[^']*'|<[^>]*>|[^\s])+/g) ?? []
-    const command = this.#commandIn(words)
-    const tool = command && this.#toolbox.offeredOf(command.name)
+    const command = this.#findCommand(words)
+    const tool = command && this.#toolbox.findOffered(command.name)
     if (command === null || tool === null) return { text: `\`gdn ${line}\``, tool: null, verb: null }
     const rest = words.slice(command.name.split(' ').length)
     if (rest.includes('--help')) return { text: `${tool.name}'s schema`, tool, verb: 'See ' }
-    const values = valuesOf(rest, command, tool)
+    const values = parseValues(rest, command, tool)
     if (values === null) return { text: `\`gdn ${line}\``, tool: null, verb: null }
     const valuesText = Object.keys(values).length === 0 ? '' : ` ${JSON.stringify(values)}`
     return { text: `${tool.name}${valuesText}`, tool, verb: CALL_PREFIX }
   }
 
-  #commandIn([noun = '', verb = '']: readonly string[]): TreeCommand | null {
+  #findCommand([noun = '', verb = '']: readonly string[]): TreeCommand | null {
     return this.#toolbox.commands.get(`${noun} ${verb}`) ?? this.#toolbox.commands.get(noun) ?? null
   }
 }
 
 /** Converts the words of a command line to arguments of its tool; null if the tool doesn't support all of them. */
-function valuesOf(words: readonly string[], command: TreeCommand, tool: Tool): Record<string, unknown> | null {
+function parseValues(words: readonly string[], command: TreeCommand, tool: Tool): Record<string, unknown> | null {
   const values: Record<string, unknown> = {}
   const positions = tool.inputs.filter(({ form }) => form === 'argument')
   const set = ({ property, form }: Input, value: string) => {
@@ -219,7 +224,7 @@ function valuesOf(words: readonly string[], command: TreeCommand, tool: Tool): R
     const value = flag.placeholder === null ? null : (attached ?? rest.shift())
     if (input === undefined) {
       // Ignore a flag that the operator or gdn mcp sets.
-      if (!/operator|gdn mcp/.test(LEFT_OUT_FLAGS[flag.name] ?? '')) return null
+      if (!/operator|gdn mcp/.test(OMITTED_FLAGS[flag.name] ?? '')) return null
     } else if (value === null) values[input.property] = input.off !== flag.name
     else if (value !== undefined) set(input, unquoteWord(value))
   }

@@ -4,14 +4,14 @@ import { type RunLimit, runLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError, isInterruption } from '../../core/errors.ts'
 import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
-import { pendingCodeOf, reasonSuffix } from '../../operations/waiting.ts'
+import { reasonSuffix, toPendingCode } from '../../operations/waiting.ts'
 import { applyBurns } from '../../plan/apply-burns.ts'
 import { applyTransfers } from '../../plan/apply-transfers.ts'
 import { applyUpdates } from '../../plan/apply-updates.ts'
 import { type ChangeSenderDeps, noOutcomes, type Outcomes, type Problem, RESUME_HINT } from '../../plan/make-changes.ts'
 import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
-import { shortageOfRun, warnOfSigned } from '../cost/at-most.ts'
-import { type MaximumUse, maxUseOfChanges, sumOfUses } from '../cost/run-limit.ts'
+import { describeRunShortage, warnOfSignedTransactions } from '../cost/at-most.ts'
+import { estimateMaxChangeUse, type MaximumUse, sumUses } from '../cost/run-limit.ts'
 import type { Connection, Deps, Spending } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import type { DataRecord } from '../render/view.ts'
@@ -26,7 +26,7 @@ export interface ChangeOutcomes {
   burn: Outcomes
 }
 
-export const noChangeOutcomes = (): ChangeOutcomes => ({
+export const createChangeOutcomes = (): ChangeOutcomes => ({
   update: noOutcomes(),
   transfer: noOutcomes(),
   burn: noOutcomes(),
@@ -56,7 +56,7 @@ export async function changeNfts(
   const { counts } = plan
   const { client } = connection
   const unsent = () => remainingChanges(counts, outcomes)
-  const shortage = () => shortageOfRun(deps, connection, { blockchain, run: limit.run, unsent })
+  const shortage = () => describeRunShortage(deps, connection, { blockchain, run: limit.run, unsent })
   const making = { client, limit, timeoutMs: flags.timeout ?? DEFAULT_WAIT_MS, shortage }
   if (counts.update > 0) {
     await withProgress(deps, outcomes, { kind: 'update', text: `Updating: %s of ${counts.update}` }, (more) =>
@@ -85,20 +85,20 @@ export async function remainingChanges(
   counts: ChangeCounts,
   outcomes: ChangeOutcomes,
 ): Promise<{ rows: number; changes: number; maxUse: MaximumUse }> {
-  const remaining = KINDS.map((kind) => ({ kind, count: remainingOf(kind, counts, outcomes) }))
-  const maxUse = sumOfUses(await Promise.all(remaining.map(({ kind, count }) => maxUseOfChanges(kind, count))))
+  const remaining = CHANGE_KINDS.map((kind) => ({ kind, count: countRemaining(kind, counts, outcomes) }))
+  const maxUse = sumUses(await Promise.all(remaining.map(({ kind, count }) => estimateMaxChangeUse(kind, count))))
   return { rows: 0, changes: remaining.reduce((sum, { count }) => sum + count, 0), maxUse }
 }
 
 type ChangeCounts = Pick<ChangePlan['counts'], keyof ChangeOutcomes>
 
 /** Returns the number of changes of a kind that are pending or not sent. */
-function remainingOf(kind: keyof ChangeOutcomes, counts: ChangeCounts, outcomes: ChangeOutcomes): number {
+function countRemaining(kind: keyof ChangeOutcomes, counts: ChangeCounts, outcomes: ChangeOutcomes): number {
   const { done, failed, unknown } = outcomes[kind]
   return Math.max(0, counts[kind] - done - failed.count - unknown.count)
 }
 
-interface ChangesOfRun {
+interface RunChanges {
   run: Pick<ChangePlan['run'], 'id' | 'maxCost'>
   count: number
   /** The cost limit that this command sets for the run, in wei; null if it sets none. */
@@ -114,19 +114,19 @@ export async function permitChanges(
   deps: Deps,
   connection: Connection,
   blockchain: Blockchain,
-  changes: ChangesOfRun,
+  changes: RunChanges,
 ): Promise<RunLimit> {
   const { run, count, commandLimit } = changes
   const isFree = count === 0 && commandLimit === null
-  const permitted = isFree ? null : await deps.permit(spendingOfChanges(connection, blockchain, changes))
+  const permitted = isFree ? null : await deps.permit(describeChangesSpending(connection, blockchain, changes))
   return runLimit(run.id, { permitted, commandLimit, storedLimit: run.maxCost })
 }
 
 /** Describes the spending of a run's changes, for `permit`. */
-export function spendingOfChanges(
+export function describeChangesSpending(
   connection: Connection,
   blockchain: Blockchain,
-  { run: { id }, count, commandLimit }: ChangesOfRun,
+  { run: { id }, count, commandLimit }: RunChanges,
 ): Spending {
   const limited = { id, isOperation: false, canLimit: true, accepted: 0 }
   const run = commandLimit === null ? null : { ...limited, maxCost: { wei: commandLimit, isSet: true } }
@@ -146,7 +146,7 @@ export async function limitChanges(
   { limit, commandLimit }: { limit: RunLimit; commandLimit: bigint | null },
 ): Promise<RunLimit> {
   const carried = await setRunLimit(connection.client, { limit, contract, blockchain, signal: deps.signals.signal })
-  if (commandLimit !== null) await warnOfSigned(deps, connection, { limit: commandLimit, run: limit.run })
+  if (commandLimit !== null) await warnOfSignedTransactions(deps, connection, { limit: commandLimit, run: limit.run })
   return carried
 }
 
@@ -192,17 +192,17 @@ const KIND_LABELS: Readonly<Record<keyof ChangeOutcomes, string>> = {
   transfer: 'transfer',
   burn: 'burn',
 }
-const KINDS = Object.keys(KIND_LABELS) as (keyof ChangeOutcomes)[]
+const CHANGE_KINDS = Object.keys(KIND_LABELS) as (keyof ChangeOutcomes)[]
 
 /** Returns the numbers of changes by outcome, as fields of the summary. Unsent changes count as pending. */
-export function summaryOf(counts: ChangeCounts, outcomes: ChangeOutcomes): DataRecord {
+export function toSummaryRecord(counts: ChangeCounts, outcomes: ChangeOutcomes): DataRecord {
   const all = Object.values(outcomes)
   const sum = (countIn: (outcomes: Outcomes) => number) => all.reduce((n, ofKind) => n + countIn(ofKind), 0)
   return {
     updated: outcomes.update.done,
     transferred: outcomes.transfer.done,
     burned: outcomes.burn.done,
-    pending: KINDS.reduce((n, kind) => n + remainingOf(kind, counts, outcomes), 0),
+    pending: CHANGE_KINDS.reduce((n, kind) => n + countRemaining(kind, counts, outcomes), 0),
     failed: sum(({ failed }) => failed.count),
     unknown: sum(({ unknown }) => unknown.count),
   }
@@ -215,7 +215,7 @@ export function summaryOf(counts: ChangeCounts, outcomes: ChangeOutcomes): DataR
  * @param minted the number of mints that were made, null if nothing was sent
  * @param again the command that resumes the plan
  */
-export function stoppedAfter(
+export function describeStoppedChanges(
   error: unknown,
   outcomes: ChangeOutcomes,
   { all, minted, again }: { all: number; minted: number | null; again: string },
@@ -242,46 +242,46 @@ export function stoppedAfter(
   })
 }
 
-const MAX_NAMED = 5
+const MAX_LISTED_PROBLEMS = 5
 
 /** Returns the error for changes of a plan that didn't take effect; null if all of them did. */
 export function changesError(counts: ChangeCounts, outcomes: ChangeOutcomes): GdnError | null {
-  const first = (outcome: 'failed' | 'unknown') => KINDS.flatMap((kind) => outcomes[kind][outcome].first)
+  const first = (outcome: 'failed' | 'unknown') => CHANGE_KINDS.flatMap((kind) => outcomes[kind][outcome].first)
   const details = { failed_rows: first('failed'), unknown_rows: first('unknown') }
   const number = (countIn: (outcomes: Outcomes, kind: keyof ChangeOutcomes) => number) =>
-    KINDS.flatMap((kind) => {
+    CHANGE_KINDS.flatMap((kind) => {
       const n = countIn(outcomes[kind], kind)
       return n === 0 ? [] : [count(n, KIND_LABELS[kind])]
     }).join(' and ')
-  const unsent = number(({ pending }, kind) => remainingOf(kind, counts, outcomes) - pending)
+  const unsent = number(({ pending }, kind) => countRemaining(kind, counts, outcomes) - pending)
   const hint = unsent === '' ? RESUME_HINT : `Not sent yet: ${unsent}.\n${RESUME_HINT}`
   const unknown = number((ofKind) => ofKind.unknown.count)
   if (unknown !== '') {
-    const message = `the outcome of ${unknown} is unknown${reasonsOf(details.unknown_rows)}`
+    const message = `the outcome of ${unknown} is unknown${formatReasons(details.unknown_rows)}`
     return new GdnError('unknown_outcome', message, { hint, details })
   }
   const pending = number((ofKind) => ofKind.pending)
   if (pending !== '') {
-    const reason = KINDS.map((kind) => outcomes[kind].reason).find((candidate) => candidate !== null)
-    const isOne = KINDS.reduce((n, kind) => n + outcomes[kind].pending, 0) === 1
+    const reason = CHANGE_KINDS.map((kind) => outcomes[kind].reason).find((candidate) => candidate !== null)
+    const isOne = CHANGE_KINDS.reduce((n, kind) => n + outcomes[kind].pending, 0) === 1
     const message = `${pending} ${isOne ? 'is' : 'are'} still pending${reasonSuffix(reason)}`
-    return new GdnError(pendingCodeOf(reason), message, { hint, details })
+    return new GdnError(toPendingCode(reason), message, { hint, details })
   }
-  if (KINDS.some((kind) => outcomes[kind].unsent)) {
-    const reason = KINDS.map((kind) => outcomes[kind].held).find((candidate) => candidate !== null)
+  if (CHANGE_KINDS.some((kind) => outcomes[kind].unsent)) {
+    const reason = CHANGE_KINDS.map((kind) => outcomes[kind].held).find((candidate) => candidate !== null)
     const message = `the timeout expired before all changes were sent${reasonSuffix(reason)}`
     return new GdnError('pending', message, { hint, details })
   }
   const failed = number((ofKind) => ofKind.failed.count)
   if (failed === '') return null
-  return new GdnError('batch_failed_rows', `${failed} failed${reasonsOf(details.failed_rows)}`, {
+  return new GdnError('batch_failed_rows', `${failed} failed${formatReasons(details.failed_rows)}`, {
     hint: 'Run `gdn plan <manifest>` to show the current differences.',
     details,
   })
 }
 
-const reasonsOf = (problems: readonly Problem[]): string =>
+const formatReasons = (problems: readonly Problem[]): string =>
   problems
-    .slice(0, MAX_NAMED)
+    .slice(0, MAX_LISTED_PROBLEMS)
     .map(({ reason, ...named }) => `\n  ${changePlace(named)}: ${reason}`)
     .join('')

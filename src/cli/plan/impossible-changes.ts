@@ -1,7 +1,7 @@
-import { NOT_DYNAMIC } from '../../plan/compare.ts'
+import { NOT_DYNAMIC_REASON } from '../../plan/compare.ts'
 import { ID_ADDED_REASON } from '../../plan/mint-changes.ts'
 import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
-import { ORIGINAL_MANIFEST } from '../batch/report/row-warnings.ts'
+import { ORIGINAL_MANIFEST_HINT } from '../batch/report/row-warnings.ts'
 import { safe } from '../io/io.ts'
 import { cutToWidth } from '../text/display-width.ts'
 import { wrapLine } from '../text/wrap.ts'
@@ -26,9 +26,9 @@ export interface ImpossibleChanges {
 }
 
 /** Maximum number of changes in a group that are shown or named individually. */
-const MAX_ALIKE = 5
+const MAX_LISTED_PER_GROUP = 5
 /** Maximum number of groups. Each failed mint may have a different reason. */
-const MAX_REASONS = 1_000
+const MAX_GROUPS = 1_000
 
 /**
  * Returns the reason by which a change is grouped. For rows whose NFTs already have IDs, omits the ID, which differs in
@@ -51,18 +51,18 @@ export async function collectImpossibleChanges({
     const reason = groupingReason(change)
     const group = byReason.get(reason)
     if (group === undefined) {
-      if (byReason.size < MAX_REASONS) byReason.set(reason, { reason, count: 1, first: [change] })
+      if (byReason.size < MAX_GROUPS) byReason.set(reason, { reason, count: 1, first: [change] })
       continue
     }
     group.count++
-    if (group.first.length < MAX_ALIKE) group.first.push(change)
+    if (group.first.length < MAX_LISTED_PER_GROUP) group.first.push(change)
   }
   const all = [...byReason.values()]
-  return { all, folded: new Map([...byReason].filter(([, { count }]) => count > MAX_ALIKE)), areEdits }
+  return { all, folded: new Map([...byReason].filter(([, { count }]) => count > MAX_LISTED_PER_GROUP)), areEdits }
 }
 
 /** Returns the group of a change; undefined if the change is shown individually. */
-export const groupOf = (
+export const findFoldedGroup = (
   { folded }: Pick<ImpossibleChanges, 'folded'>,
   change: PlannedChange,
 ): ImpossibleGroup | undefined => (change.action === 'impossible' ? folded.get(groupingReason(change)) : undefined)
@@ -79,12 +79,12 @@ export function placesText({ count, first }: ImpossibleGroup): string {
 /** Returns the lines of each group for a terminal. The caller adds the action to the first line. */
 export const groupLines = ({ folded }: ImpossibleChanges, columns: number): string[][] =>
   [...folded.values()].map((group) => {
-    if (group.reason === ID_ADDED_REASON) return linesOfIdentified(group, columns)
+    if (group.reason === ID_ADDED_REASON) return formatIdentifiedRows(group, columns)
     return [wrapLine(` ${placesText(group)}:`, columns), wrapLine(`    ${safe(group.reason)}`, columns)]
   })
 
 /** Returns the lines for the rows whose NFTs already have IDs: the count and the first IDs. */
-function linesOfIdentified({ count, first }: ImpossibleGroup, columns: number): string[] {
+function formatIdentifiedRows({ count, first }: ImpossibleGroup, columns: number): string[] {
   const lines = first.map((change) => {
     const todo = /: (add id=.*) to the row/s.exec(change.reason ?? '')?.[1] ?? change.title
     return cutToWidth(`    ${changePlace(change)}: ${safe(todo)}`, columns)
@@ -97,7 +97,7 @@ function linesOfIdentified({ count, first }: ImpossibleGroup, columns: number): 
 }
 
 /** Maximum number of lines about impossible changes in an error. */
-const MAX_LINES = 5
+const MAX_ERROR_LINES = 5
 
 /** Formats the impossible changes of a plan for an error. Each line has a reason and its places. */
 export function impossibleChangesText({ all }: ImpossibleChanges, impossible: number): string {
@@ -107,7 +107,7 @@ export function impossibleChangesText({ all }: ImpossibleChanges, impossible: nu
       ? group.first.map((change) => ({ reason: change.reason ?? '', count: 1, first: [change] }))
       : [group],
   )
-  const named = lines.slice(0, MAX_LINES)
+  const named = lines.slice(0, MAX_ERROR_LINES)
   const more = impossible - named.reduce((sum, { count }) => sum + count, 0)
   return `${named.map((group) => `\n${placesText(group)}: ${group.reason}`).join('')}${more > 0 ? `\nand ${more} more` : ''}`
 }
@@ -117,23 +117,24 @@ export function impossibleChangesText({ all }: ImpossibleChanges, impossible: nu
  *
  * @param onlyMint the command that makes only the mints; null if these may belong to another edition
  */
-export function hintFor(
+export function formatHint(
   { all, areEdits }: ImpossibleChanges,
   { mint }: { mint: number },
   onlyMint: string | null,
 ): string {
   const ways: string[] = []
-  if (all.some(({ reason }) => reason !== NOT_DYNAMIC)) {
+  if (all.some(({ reason }) => reason !== NOT_DYNAMIC_REASON)) {
     ways.push(`Fix the cause of each impossible change${areEdits ? ', or revert your edits to these rows' : ''}.`)
   }
   if (all.some(({ first }) => first.some(({ want }) => want === 'burn'))) {
     ways.push('To keep the NFTs of removed rows, omit --prune.')
   }
-  if (all.some(({ reason }) => reason === NOT_DYNAMIC)) {
+  if (all.some(({ reason }) => reason === NOT_DYNAMIC_REASON)) {
     ways.push(
       'gdn updates only NFTs that were minted with --dynamic. For the other NFTs, restore the former rows and files. If the collection permits burns, you can also burn these NFTs, and mint their rows again with new IDs.',
     )
   }
-  if (mint > 0) ways.push(onlyMint === null ? ORIGINAL_MANIFEST : `To mint only the new rows, run \`${onlyMint}\`.`)
+  if (mint > 0)
+    ways.push(onlyMint === null ? ORIGINAL_MANIFEST_HINT : `To mint only the new rows, run \`${onlyMint}\`.`)
   return ways.join(' ')
 }

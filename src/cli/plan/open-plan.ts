@@ -87,8 +87,8 @@ export async function openPlan<Result>(
     whyNoTransfers: () => whyNoTransfers(deps, connection, options),
     async whyNoMints(reading) {
       const { whyNoMints } = await import('../batch/reveal/minted-unrevealed.ts')
-      const { commitmentOf } = await import('../../reveal/unrevealed.ts')
-      const ownCommitment = reading === null ? null : commitmentOf({ reading })
+      const { readStoredCommitment } = await import('../../reveal/unrevealed.ts')
+      const ownCommitment = reading === null ? null : readStoredCommitment({ reading })
       const readRows = () => read({ row: async () => {}, burn: async () => {} })
       return await whyNoMints(deps, connection, { options, read: readRows }, ownCommitment)
     },
@@ -97,10 +97,10 @@ export async function openPlan<Result>(
       return await whyHidden(options, check)
     },
     async committedRows() {
-      const { committedRows, findCommittedRun } = await import('../../reveal/unrevealed.ts')
+      const { createCommittedRowCheck, findCommittedRun } = await import('../../reveal/unrevealed.ts')
       const keptRun = await findCommittedRun(options)
       const commitment = keptRun?.commitment ?? null
-      return commitment === null ? null : await committedRows(options.stateDir, commitment, drawn)
+      return commitment === null ? null : await createCommittedRowCheck(options.stateDir, commitment, drawn)
     },
     whyNoBurns: () => whyNoBurns(deps, connection, options),
   }

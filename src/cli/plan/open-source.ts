@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { sameAddress } from '../../api/same-address.ts'
+import { isSameAddress } from '../../api/same-address.ts'
 import type { BatchOptions } from '../../batch/types.ts'
 import { isRestored } from '../../client/backend.ts'
 import type { Settings } from '../../config/settings.ts'
@@ -51,7 +51,7 @@ export async function openPlanSource(
   }
   if (header === null) return { ...(await openManifest(deps, manifest, flags)), takeOver, contents }
   const settings = await deps.settings(flags)
-  const options = await optionsOf(deps, settings, flags, header)
+  const options = await resolveOptions(deps, settings, flags, header)
   return {
     settings,
     options,
@@ -71,14 +71,14 @@ export async function openPlanSource(
  *
  * @throws GdnError `usage` if a flag conflicts with the plan, `unreachable`, `wrong_backend`, `refused`
  */
-async function optionsOf(
+async function resolveOptions(
   deps: Deps,
   settings: Settings,
   flags: PlanFlags & { prune?: boolean },
   header: PlanHeader,
 ): Promise<BatchOptions> {
   const { contract_address: contract, blockchain } = header
-  if (flags.contract !== undefined && !sameAddress(flags.contract, contract)) {
+  if (flags.contract !== undefined && !isSameAddress(flags.contract, contract)) {
     throw otherPlanError('--contract', `the plan is for the collection ${contract}`)
   }
   if (flags.blockchain !== undefined && flags.blockchain !== blockchain) {
@@ -138,7 +138,7 @@ const otherPlanError = (flag: string, message: string) =>
 const REPLAN_HINT = 'Nothing was sent. Run `gdn plan <manifest> --out <file>` again, and review the plan.'
 
 /** Maximum number of changed rows that the error lists. */
-const MAX_CHANGED = 10
+const MAX_LISTED_CHANGES = 10
 
 /** Returns the place of a change for messages: the line of its row, or the row's key if the row was removed. */
 export const changePlace = ({ line, key }: { line: number | null; key: string } = { line: null, key: '' }): string =>
@@ -156,7 +156,7 @@ export const changeRecord = (change: NftChange) => ({
 
 /** Returns the error for a saved plan whose rows have changed since it was saved. */
 export function changedPlanError({ count, rows }: ChangePlan['changedSinceSaved']): GdnError {
-  const shownRows = rows.slice(0, MAX_CHANGED).map((row) => `${changePlace(row)} (${row.what})`)
+  const shownRows = rows.slice(0, MAX_LISTED_CHANGES).map((row) => `${changePlace(row)} (${row.what})`)
   if (count > shownRows.length) shownRows.push(`and ${count - shownRows.length} more`)
   const list = shownRows.length === 1 ? ` ${shownRows[0]}` : shownRows.map((text) => `\n  ${text}`).join('')
   return new GdnError('refused', `rows changed after the plan was created:${list}`, {

@@ -3,14 +3,14 @@ import { shortenTo } from '../../core/shorten.ts'
 import type { ChangePlan, PlanCounts, PlannedChange } from '../../plan/planned.ts'
 import { safe } from '../io/io.ts'
 import { escapeHtml } from '../sheet/html.ts'
-import { groupOf, type ImpossibleChanges, type ImpossibleGroup, placesText } from './impossible-changes.ts'
-import { countsOfRows } from './plan-view.ts'
+import { findFoldedGroup, type ImpossibleChanges, type ImpossibleGroup, placesText } from './impossible-changes.ts'
+import { omitRemovedRows } from './plan-view.ts'
 
 /** Maximum number of characters, below GitHub's limit of 65,536 characters per comment. */
 const MAX_CHARS = 60_000
-const MAX_VALUE = 200
+const MAX_VALUE_CHARACTERS = 200
 /** Characters reserved for the text after the changes. */
-const END_CHARS = 500
+const RESERVED_END_CHARACTERS = 500
 
 /**
  * Formats a plan as a pull request comment: the counts, and the changes in a collapsed section.
@@ -26,20 +26,20 @@ export async function planMarkdown(
   const { counts, notes } = plan
   const rows = countRows(counts).map(([label, n]) => `| ${label} | ${n} |`)
   const head = [
-    `<h3>Plan for ${code(name)}</h3>`,
+    `<h3>Plan for ${formatCode(name)}</h3>`,
     '',
     '| Change | Rows |',
     '| --- | ---: |',
     ...rows,
     '',
-    ...notes.flatMap((note) => [`<p>${code(note)}</p>`, '']),
+    ...notes.flatMap((note) => [`<p>${formatCode(note)}</p>`, '']),
   ]
   let text = `${head.join('\n')}\n`
   let [shown, all] = [0, 0]
   let table = ''
   const listedGroups = new Set<ImpossibleGroup>()
   for await (const change of plan.changes()) {
-    const group = sameIn(impossibleChanges, change)
+    const group = findGroup(impossibleChanges, change)
     // The whole group is already shown in the row of its first change.
     if (group !== undefined && listedGroups.has(group)) continue
     if (group !== undefined) listedGroups.add(group)
@@ -47,7 +47,7 @@ export async function planMarkdown(
     all += n
     if (shown < all - n) continue
     const row = group === undefined ? changeTableRow(change) : groupRow(group)
-    if (text.length + table.length + row.length > MAX_CHARS - END_CHARS) continue
+    if (text.length + table.length + row.length > MAX_CHARS - RESERVED_END_CHARACTERS) continue
     table += row
     shown += n
   }
@@ -60,7 +60,7 @@ export async function planMarkdown(
 }
 
 function countRows(counts: PlanCounts): [string, number][] {
-  const { mint, update, transfer, drift, impossible, unchanged } = countsOfRows(counts)
+  const { mint, update, transfer, drift, impossible, unchanged } = omitRemovedRows(counts)
   const removed: [string, number][] = [
     ['burn', counts.burn],
     ['removed row (drift, kept)', counts.keptBurns],
@@ -79,11 +79,11 @@ function countRows(counts: PlanCounts): [string, number][] {
 
 function changeTableRow({ action, line, title, fields, shown = fields, reason }: PlannedChange): string {
   const changes = shown
-    .map(({ field, from, to }) => `${code(field)}: ${valueText(from)} → ${valueText(to)}`)
+    .map(({ field, from, to }) => `${formatCode(field)}: ${valueText(from)} → ${valueText(to)}`)
     .join('<br>')
   return tableRow([
-    ...[action, line === null ? '' : String(line), code(title), changes],
-    reason === null ? '' : code(reason),
+    ...[action, line === null ? '' : String(line), formatCode(title), changes],
+    reason === null ? '' : formatCode(reason),
   ])
 }
 
@@ -91,8 +91,8 @@ function changeTableRow({ action, line, title, fields, shown = fields, reason }:
  * Returns the group of a change. Returns undefined if the change's own reason contains more than the group's reason,
  * such as an ID to add.
  */
-function sameIn(impossibleChanges: ImpossibleChanges, change: PlannedChange): ImpossibleGroup | undefined {
-  const group = groupOf(impossibleChanges, change)
+function findGroup(impossibleChanges: ImpossibleChanges, change: PlannedChange): ImpossibleGroup | undefined {
+  const group = findFoldedGroup(impossibleChanges, change)
   return group?.reason === change.reason ? group : undefined
 }
 
@@ -101,13 +101,13 @@ function sameIn(impossibleChanges: ImpossibleChanges, change: PlannedChange): Im
  * one line number.
  */
 const groupRow = (group: ImpossibleGroup): string =>
-  tableRow(['impossible', '', code(placesText(group)), '', code(group.reason)])
+  tableRow(['impossible', '', formatCode(placesText(group)), '', formatCode(group.reason)])
 
 const tableRow = (cells: readonly string[]): string => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>\n`
 
-const valueText = (value: string | null): string => (value === null ? 'none' : code(value))
+const valueText = (value: string | null): string => (value === null ? 'none' : formatCode(value))
 
 /** Shortens and escapes external text. Returns a `<code>` element. */
-function code(text: string): string {
-  return `<code>${escapeHtml(safe(shortenTo(text, MAX_VALUE)))}</code>`
+function formatCode(text: string): string {
+  return `<code>${escapeHtml(safe(shortenTo(text, MAX_VALUE_CHARACTERS)))}</code>`
 }

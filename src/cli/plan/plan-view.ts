@@ -7,14 +7,14 @@ import { changeLines } from '../render/change-lines.ts'
 import type { DataRecord, View } from '../render/view.ts'
 import { cutToWidth, displayWidth } from '../text/display-width.ts'
 import { wrapLine } from '../text/wrap.ts'
-import { countFolded, groupLines, groupOf, hintFor, type ImpossibleChanges } from './impossible-changes.ts'
+import { countFolded, findFoldedGroup, formatHint, groupLines, type ImpossibleChanges } from './impossible-changes.ts'
 import { changePlace, changeRecord } from './open-source.ts'
 
 /** Maximum number of changes shown on a terminal, except burns and transfers. */
 const MAX_SHOWN = 50
 /** Maximum number of burns and transfers shown on a terminal. It is higher, because they can't be undone. */
 const MAX_FINAL = 500
-const MIN_TITLE = 20
+const MIN_TITLE_COLUMNS = 20
 
 export const PLAN_VIEW: View = {
   fields: [
@@ -46,16 +46,16 @@ const fieldsText = (fields: PlannedChange['fields']): string =>
   fields.map(({ field, from, to }) => `${safe(field)}: ${quotedValue(from)} → ${quotedValue(to)}`).join(', ')
 
 type ShownPlan = Pick<ChangePlan, 'counts' | 'changes' | 'burns'>
-type Groups = Pick<ImpossibleChanges, 'folded'>
+type FoldedGroups = Pick<ImpossibleChanges, 'folded'>
 
 /**
  * Yields the ungrouped changes that a terminal shows. Impossible changes are first, because they block all others.
  * Burns and transfers, which can't be undone, are next. The other changes follow in manifest order.
  */
-export async function* firstChanges(plan: ShownPlan, groups: Groups): AsyncGenerator<PlannedChange> {
-  const shownNumbers = shownCounts(plan.counts, groups)
+export async function* firstChanges(plan: ShownPlan, groups: FoldedGroups): AsyncGenerator<PlannedChange> {
+  const shownNumbers = countShown(plan.counts, groups)
   const ofAction = (action: Action) => (change: PlannedChange) => change.action === action
-  const isAlone = (change: PlannedChange) => groupOf(groups, change) === undefined
+  const isAlone = (change: PlannedChange) => findFoldedGroup(groups, change) === undefined
   yield* takeMatching(
     plan.changes(),
     (change) => change.action === 'impossible' && isAlone(change),
@@ -82,7 +82,7 @@ async function* takeMatching(
 }
 
 /** Returns the number of changes of each kind that a terminal shows. */
-function shownCounts(counts: PlanCounts, groups: Groups) {
+function countShown(counts: PlanCounts, groups: FoldedGroups) {
   const { burn, transfer, mint, update, drift } = counts
   const impossible = counts.impossible - countFolded(groups)
   const burns = Math.min(burn, MAX_FINAL)
@@ -96,10 +96,10 @@ function shownCounts(counts: PlanCounts, groups: Groups) {
 }
 
 /** Returns a sentence about the changes that a terminal doesn't show; null if it shows all of them. */
-function hiddenText(counts: PlanCounts, groups: Groups): string | null {
-  const shownNumbers = shownCounts(counts, groups)
+function hiddenText(counts: PlanCounts, groups: FoldedGroups): string | null {
+  const shownNumbers = countShown(counts, groups)
   const hidden =
-    changesIn(counts) -
+    countChanges(counts) -
     countFolded(groups) -
     shownNumbers.impossible -
     shownNumbers.burn -
@@ -129,7 +129,7 @@ export async function planLines(
     const titleWidth = columns - action.length - displayWidth(place)
     const to = receiver === undefined ? '' : ` → ${safe(receiver)}`
     const isOneLine = displayWidth(safe(title)) + displayWidth(to) <= titleWidth
-    const name = isOneLine ? safe(title) + to : cutToWidth(safe(title), Math.max(MIN_TITLE, titleWidth))
+    const name = isOneLine ? safe(title) + to : cutToWidth(safe(title), Math.max(MIN_TITLE_COLUMNS, titleWidth))
     lines.push(paintAction(action, paint) + place + name)
     if (!isOneLine && to !== '') lines.push(`   ${to}`)
     if (reason !== null) lines.push(wrapLine(`    ${safe(reason)}`, columns))
@@ -155,7 +155,7 @@ export const pendingPairs = ({ paired }: Pick<ChangePlan, 'paired'>): number =>
   paired.filter(({ alias, sent }) => alias === 'wanted' || (alias === 'impossible' && sent !== null)).length
 
 /** Returns the number of changes that a plan lists. */
-export const changesIn = (counts: PlanCounts): number => pendingCount(counts) + counts.drift
+export const countChanges = (counts: PlanCounts): number => pendingCount(counts) + counts.drift
 
 /**
  * Describes the effect of `apply`, burns first, such as `Permanently burn 1 NFT, and apply 3 other changes (1 to
@@ -193,7 +193,7 @@ export function countsText(counts: PlanCounts): string {
 }
 
 /** Returns the counts, excluding removed rows. */
-export const countsOfRows = (counts: PlanCounts): PlanCounts => ({
+export const omitRemovedRows = (counts: PlanCounts): PlanCounts => ({
   ...counts,
   burn: 0,
   drift: counts.drift - counts.keptBurns,
@@ -205,7 +205,7 @@ export const countsOfRows = (counts: PlanCounts): PlanCounts => ({
  * 1 to burn.` The counts can exceed the number of rows, because a row may have both an update and a transfer.
  */
 export function summaryText(counts: PlanCounts): string {
-  const ofRows = countsOfRows(counts)
+  const ofRows = omitRemovedRows(counts)
   const { rows, mint, update, transfer, drift, impossible, unchanged, abandoned } = ofRows
   const twoChanges = mint + update + transfer + drift + impossible + unchanged + abandoned - rows
   const overlap =
@@ -220,7 +220,7 @@ export function summaryText(counts: PlanCounts): string {
  * Returns the command that makes only the mints; null if these may belong to another edition. Includes --new-rows if
  * rows were removed and new rows would be minted.
  */
-export function onlyMintOf(
+export function formatOnlyMintCommand(
   command: string,
   {
     counts: { mint, retries, vanished },
@@ -250,7 +250,7 @@ export function printPlanNotes(
   if (hidden !== null) io.note(`${hidden} ${allText}`)
   for (const note of notes) io.note(safe(`${note}.`))
   if (counts.impossible > 0 && !onlyMints) {
-    io.note(`gdn apply sends nothing if any change is impossible. ${hintFor(impossibleChanges, counts, onlyMint)}`)
+    io.note(`gdn apply sends nothing if any change is impossible. ${formatHint(impossibleChanges, counts, onlyMint)}`)
   }
   io.note(summaryText(counts))
 }

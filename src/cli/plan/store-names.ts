@@ -1,6 +1,6 @@
 import { relabelOnServer } from '../../batch/identity/other-labels.ts'
 import { storeAliases, storePairs } from '../../batch/identity/store-pairs.ts'
-import { storeMove } from '../../batch/runs/moved-run.ts'
+import { storeManifestMove } from '../../batch/runs/moved-run.ts'
 import type { BatchOptions } from '../../batch/types.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
 import type { RevealPlan } from '../../reveal/plan-reveal.ts'
@@ -8,7 +8,7 @@ import type { Connection, Deps } from '../deps.ts'
 import type { Io } from '../io/io.ts'
 import { pendingPairs } from './plan-view.ts'
 
-type Names = Pick<ChangePlan | RevealPlan, 'relabeled' | 'movedFrom' | 'paired'>
+type StoredNames = Pick<ChangePlan | RevealPlan, 'relabeled' | 'movedFrom' | 'paired'>
 
 /**
  * Replaces the labels of adopted NFTs, and updates the manifest path of the run after a move. Stores the pairing of
@@ -20,14 +20,14 @@ export async function storeNames(
   { signals: { signal } }: Deps,
   { client }: Connection,
   opened: BatchOptions,
-  { relabeled, movedFrom, paired }: Names,
+  { relabeled, movedFrom, paired }: StoredNames,
 ): Promise<void> {
   const options = { ...opened, signal }
   const { label } = options
   if (relabeled.count > 0 && label != null) {
     for await (const page of relabeled.pages()) await relabelOnServer(client, options, page, label)
   }
-  if (movedFrom !== null) await storeMove(options)
+  if (movedFrom !== null) await storeManifestMove(options)
   // Update the server first. If another machine stores different pairs at the same time, the server decides which are
   // valid.
   await storeAliases(client, options, paired)
@@ -40,7 +40,7 @@ export async function storeNames(
  *
  * @throws GdnError `not_confirmed`
  */
-export async function confirmNames(io: Pick<Io, 'confirm'>, plan: Names): Promise<void> {
+export async function confirmNames(io: Pick<Io, 'confirm'>, plan: StoredNames): Promise<void> {
   const ids = pendingPairs(plan)
   const labels = plan.relabeled.count
   const names = [

@@ -1,7 +1,7 @@
 import { addressProblem, anyAddressProblem } from '../../api/address.ts'
 import { type Blockchain, isTestnet, KNOWN_NAMES } from '../../api/blockchains.ts'
 import { isEnsName } from '../../api/ens-name.ts'
-import { retirementOf } from '../../api/retired.ts'
+import { findRetirement } from '../../api/retired.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { KnownCollection } from '../../state/known-collections.ts'
 import type { AddressBook } from '../../wallet/address-book.ts'
@@ -18,7 +18,7 @@ export function mayPrompt(io: Io): boolean {
 }
 
 /** Returns the given value, or prompts for it if it is missing and a prompt is possible. */
-export async function orPrompt<Value>(
+export async function promptIfMissing<Value>(
   io: Io,
   value: Value | undefined,
   ask: () => Promise<Value>,
@@ -47,7 +47,7 @@ export async function askBlockchain(io: Io, question: BlockchainQuestion = {}): 
  * chains.
  */
 export function blockchainChoices(): Choice<Blockchain>[] {
-  return KNOWN_NAMES.filter((name) => retirementOf(name)?.stillRuns !== false).map((name) => ({
+  return KNOWN_NAMES.filter((name) => findRetirement(name)?.stillRuns !== false).map((name) => ({
     name,
     value: name,
     description: isTestnet(name) ? 'a testnet' : 'a public network, or an embedded chain of a local backend',
@@ -73,13 +73,19 @@ interface AddressQuestion extends TextQuestion {
  */
 export async function askAddress(
   io: Io,
-  { blockchain, optional = false, addresses, required = addresses === undefined ? 'an address is required' : 'an address, @name or ENS name is required', ...question }: AddressQuestion,
+  {
+    blockchain,
+    optional = false,
+    addresses,
+    required = addresses === undefined ? 'an address is required' : 'an address, @name or ENS name is required',
+    ...question
+  }: AddressQuestion,
 ): Promise<string> {
   const resolveAddress = async (typed: string): Promise<string> => {
     const answer = typed.trim()
     if (addresses !== undefined && isEnsName(answer)) {
-      const { checkedEnsName } = await import('../flags/ens.ts')
-      return await checkedEnsName(answer, {}, blockchain)
+      const { normalizeEnsName } = await import('../flags/ens.ts')
+      return await normalizeEnsName(answer, {}, blockchain)
     }
     return addresses !== undefined && answer.startsWith('@') ? (await addresses()).resolve(answer, {}) : answer
   }
@@ -110,7 +116,7 @@ export async function askLine(io: Io, question: TextQuestion): Promise<string> {
 export type CollectionChoice = Pick<KnownCollection, 'name' | 'contract_address' | 'blockchain'> & { run?: string }
 
 /** Marks a collection that has a run of the manifest. */
-export const ofRunText = (run: string | undefined): string => (run === undefined ? '' : `, run ${run}`)
+export const formatRunSuffix = (run: string | undefined): string => (run === undefined ? '' : `, run ${run}`)
 
 /**
  * Prompts for a collection: one from the records of this machine, or another one by its address. If the user types an
@@ -126,7 +132,7 @@ export async function askCollection(
     ({ name, contract_address: contract, blockchain: on, run }) =>
       contract === null
         ? []
-        : [{ name, value: { contract, blockchain: on }, description: `${contract} on ${on}${ofRunText(run)}` }],
+        : [{ name, value: { contract, blockchain: on }, description: `${contract} on ${on}${formatRunSuffix(run)}` }],
   )
   const chosen =
     choices.length === 0
@@ -142,12 +148,12 @@ export async function askCollection(
 }
 
 export async function askText(io: Io, question: TextQuestion): Promise<string> {
-  return await prompt(io, question, (prompts) => prompts.text(question))
+  return await withPrompts(io, question, (prompts) => prompts.text(question))
 }
 
 /** Prompts for a text with hidden input. */
 export async function askSecret(io: Io, question: TextQuestion): Promise<string> {
-  return await prompt(io, question, (prompts) => prompts.secret(question))
+  return await withPrompts(io, question, (prompts) => prompts.secret(question))
 }
 
 /** Prompts for a choice from a list that is filtered as the user types. */
@@ -155,12 +161,12 @@ export async function choose<Value>(
   io: Io,
   question: Question & { choices: readonly Choice<Value>[]; default?: Value | undefined },
 ): Promise<Value> {
-  return await prompt(io, question, (prompts) => prompts.choose(question))
+  return await withPrompts(io, question, (prompts) => prompts.choose(question))
 }
 
 /** Asks a yes-or-no question. For dangerous actions, use `io.confirm`, whose default is no. */
 export async function askYesNo(io: Io, question: Question & { default: boolean }): Promise<boolean> {
-  return await prompt(io, question, (prompts) => prompts.whether(question))
+  return await withPrompts(io, question, (prompts) => prompts.whether(question))
 }
 
 /**
@@ -168,8 +174,12 @@ export async function askYesNo(io: Io, question: Question & { default: boolean }
  *
  * @throws GdnError that names the flag if gdn can't prompt
  */
-async function prompt<Answer>(io: Io, { flag }: Question, ask: (prompts: Prompts) => Promise<Answer>): Promise<Answer> {
+async function withPrompts<Answer>(
+  io: Io,
+  { flag }: Question,
+  ask: (prompts: Prompts) => Promise<Answer>,
+): Promise<Answer> {
   if (!io.isInteractive) throw cannotPromptError(flag, `Add ${flag}.`)
-  const { prompts } = await import('../io/prompts.ts')
-  return await io.prompting((signal) => ask(prompts(io.promptOutput, signal)))
+  const { createPrompts } = await import('../io/prompts.ts')
+  return await io.prompting((signal) => ask(createPrompts(io.promptOutput, signal)))
 }

@@ -14,10 +14,10 @@ export const royaltyText = ({ percent, receiver }: { percent: number; receiver: 
   percent === 0 ? 'none' : `${percent}% to ${receiver}`
 
 /** Maximum length of a text in a card. An image in a data URL, for example, is longer. */
-const MAX_TEXT = 400
+const MAX_TEXT_CHARACTERS = 400
 
 /** Converts a value of a contract to text that fits into a card. */
 export function shortText(value: unknown): string {
   const text = plainCell(value)
-  return shorten(text, MAX_TEXT, `… (${text.length} characters)`)
+  return shorten(text, MAX_TEXT_CHARACTERS, `… (${text.length} characters)`)
 }

@@ -7,7 +7,7 @@ export const SITE: string = ''
 export const ERRORS_PAGE = 'errors.md'
 
 /** Errors whose message and hint already explain the fix, so that a link to their section would add nothing. */
-const SELF_EXPLANATORY: readonly ErrorCode[] = [
+const SELF_EXPLANATORY_CODES: readonly ErrorCode[] = [
   'unexpected',
   'usage',
   'invalid_input',
@@ -38,6 +38,6 @@ export function sectionUrl(page: string, anchor: string, site = SITE): string | 
 }
 
 /** Returns the URL or command that explains an error. Returns null for errors that explain their fix. */
-export function explanationOf(code: ErrorCode, site = SITE): string | null {
-  return SELF_EXPLANATORY.includes(code) ? null : (sectionUrl(ERRORS_PAGE, code, site) ?? `gdn help ${code}`)
+export function findExplanation(code: ErrorCode, site = SITE): string | null {
+  return SELF_EXPLANATORY_CODES.includes(code) ? null : (sectionUrl(ERRORS_PAGE, code, site) ?? `gdn help ${code}`)
 }

@@ -28,18 +28,18 @@ export function resolveFields(fieldNames: readonly string[], view: View): readon
 const slug = (column: string): string => heading(column).replaceAll(' ', '_').toLowerCase()
 
 /** Returns the selected fields of a record. Missing fields are undefined. */
-export function selectFrom(record: DataRecord, fields: readonly string[]): DataRecord {
-  return Object.fromEntries(fields.map((field) => [field, valueAt(record, keysOf(field))]))
+export function selectRecordFields(record: DataRecord, fields: readonly string[]): DataRecord {
+  return Object.fromEntries(fields.map((field) => [field, readPath(record, splitPath(field))]))
 }
 
 /** Splits a path into keys. For example, `a[0].b` becomes `a`, `0`, `b`. */
-const keysOf = (field: string): string[] => field.replaceAll(/\[(\d+)\]/g, '.$1').split('.')
+const splitPath = (field: string): string[] => field.replaceAll(/\[(\d+)\]/g, '.$1').split('.')
 
 /** Returns the value at a path; undefined if there is none. */
-function valueAt(value: unknown, [key, ...rest]: readonly string[]): unknown {
+function readPath(value: unknown, [key, ...rest]: readonly string[]): unknown {
   if (key === undefined) return value
   if (value === null || typeof value !== 'object' || !Object.hasOwn(value, key)) return undefined
-  return valueAt((value as DataRecord)[key], rest)
+  return readPath((value as DataRecord)[key], rest)
 }
 
 /**
@@ -48,23 +48,23 @@ function valueAt(value: unknown, [key, ...rest]: readonly string[]): unknown {
  */
 export class PathCheck {
   /** Paths that weren't found yet, each with the most similar path in the last record. */
-  readonly #missing = new Map<string, string | null>()
+  readonly #nearestByPath = new Map<string, string | null>()
 
   constructor(fields: readonly string[]) {
-    for (const field of fields) if (keysOf(field).length > 1) this.#missing.set(field, null)
+    for (const field of fields) if (splitPath(field).length > 1) this.#nearestByPath.set(field, null)
   }
 
-  see(record: DataRecord): void {
-    for (const field of this.#missing.keys()) {
+  checkRecord(record: DataRecord): void {
+    for (const field of this.#nearestByPath.keys()) {
       const near = nearestPath(record, field)
-      if (near === undefined) this.#missing.delete(field)
-      else this.#missing.set(field, near)
+      if (near === undefined) this.#nearestByPath.delete(field)
+      else this.#nearestByPath.set(field, near)
     }
   }
 
   /** Returns a warning for each path that no record contains. */
   warnings(): string[] {
-    return [...this.#missing].flatMap(([field, near]) =>
+    return [...this.#nearestByPath].flatMap(([field, near]) =>
       near === null ? [] : [`--fields: no record has ${field}${near === '' ? '' : `. Did you mean ${near}?`}`],
     )
   }
@@ -75,7 +75,7 @@ export class PathCheck {
  * Otherwise, returns the most similar path, or '' if there is none.
  */
 function nearestPath(record: DataRecord, field: string): string | undefined {
-  const keys = keysOf(field)
+  const keys = splitPath(field)
   let value: unknown = record
   for (const [index, key] of keys.entries()) {
     if (value === null || value === undefined) return undefined

@@ -1,13 +1,13 @@
 import { cutToWidth, displayWidth } from '../text/display-width.ts'
 import { shortAddress } from './short-address.ts'
 
-const GAP = 2
+const COLUMN_GAP = 2
 
-const MIN_WIDTH = 8
+const MIN_COLUMN_WIDTH = 8
 /** Matches an address or a transaction hash. */
-const ADDRESS = /^(0x(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})|[1-9A-HJ-NP-Za-km-z]{43,44})$/
+const ADDRESS_PATTERN = /^(0x(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})|[1-9A-HJ-NP-Za-km-z]{43,44})$/
 
-const URL_TEXT = /^https?:\/\//
+const URL_PATTERN = /^https?:\/\//
 
 type Rows = readonly (readonly string[])[]
 
@@ -17,20 +17,20 @@ type Rows = readonly (readonly string[])[]
  * to other commands.
  */
 export function fitColumns(headings: readonly string[], rows: Rows, available: number, whole: number): string[][] {
-  const widths = widthsOf(headings, rows)
-  if (total(widths) <= available) return rows.map((row) => [...row])
-  const isAddress = headings.map((_, i) => i !== whole && rows.some((row) => ADDRESS.test(row[i] ?? '')))
+  const widths = measureColumns(headings, rows)
+  if (sumWidths(widths) <= available) return rows.map((row) => [...row])
+  const isAddress = headings.map((_, i) => i !== whole && rows.some((row) => ADDRESS_PATTERN.test(row[i] ?? '')))
   const shorter = shortAddresses(rows, whole)
-  const fitted = widthsOf(headings, shorter)
-  narrow(fitted, available, (i) => i !== whole && !isAddress[i])
-  narrow(fitted, available, (i) => i !== whole)
+  const fitted = measureColumns(headings, shorter)
+  narrowColumns(fitted, available, (i) => i !== whole && !isAddress[i])
+  narrowColumns(fitted, available, (i) => i !== whole)
   return rows.map((row, at) =>
     row.map((cell, i) => {
       const width = fitted[i] ?? cell.length
       if (i === whole) return cell
-      if (ADDRESS.test(cell) && width < 11) return ends(cell, width - 4, 3)
+      if (ADDRESS_PATTERN.test(cell) && width < 11) return cutMiddle(cell, width - 4, 3)
       const text = shorter[at]?.[i] ?? cell
-      return URL_TEXT.test(text) ? shortUrl(text, width) : cutToWidth(text, width)
+      return URL_PATTERN.test(text) ? shortUrl(text, width) : cutToWidth(text, width)
     }),
   )
 }
@@ -45,10 +45,10 @@ export function fitByStarts(
   available: number,
   { column, whole }: { column: number; whole: number },
 ): Rows | null {
-  const rows = fits(headings, all, available) ? all : shortAddresses(all, whole)
-  const widths = widthsOf(headings, rows)
-  const width = (widths[column] ?? 0) - Math.max(0, total(widths) - available)
-  if (width < Math.max(MIN_WIDTH, headings[column]?.length ?? 0)) return null
+  const rows = fitsWhole(headings, all, available) ? all : shortAddresses(all, whole)
+  const widths = measureColumns(headings, rows)
+  const width = (widths[column] ?? 0) - Math.max(0, sumWidths(widths) - available)
+  if (width < Math.max(MIN_COLUMN_WIDTH, headings[column]?.length ?? 0)) return null
   return rows.map((row) => row.map((cell, i) => (i === column ? cutStart(cell, width) : cell)))
 }
 
@@ -70,7 +70,7 @@ export function fitsWithShortAddresses(
   available: number,
   whole: number,
 ): boolean {
-  return fits(headings, shortAddresses(rows, whole), available)
+  return fitsWhole(headings, shortAddresses(rows, whole), available)
 }
 
 function shortAddresses(rows: Rows, whole: number): string[][] {
@@ -78,35 +78,35 @@ function shortAddresses(rows: Rows, whole: number): string[][] {
 }
 
 /** Returns whether a table fits without shortened cells. */
-export function fits(headings: readonly string[], rows: Rows, available: number): boolean {
-  return total(widthsOf(headings, rows)) <= available
+export function fitsWhole(headings: readonly string[], rows: Rows, available: number): boolean {
+  return sumWidths(measureColumns(headings, rows)) <= available
 }
 
-function widthsOf(headings: readonly string[], rows: Rows): number[] {
+function measureColumns(headings: readonly string[], rows: Rows): number[] {
   return headings.map((heading, i) =>
     rows.reduce((max, row) => Math.max(max, displayWidth(row[i] ?? '')), heading.length),
   )
 }
 
-const total = (widths: readonly number[]) => widths.reduce((sum, width) => sum + width + GAP, -GAP)
+const sumWidths = (widths: readonly number[]) => widths.reduce((sum, width) => sum + width + COLUMN_GAP, -COLUMN_GAP)
 
 /** Narrows the widest permitted columns until the table fits. */
-function narrow(widths: number[], available: number, mayBe: (column: number) => boolean): void {
-  for (let excess = total(widths) - available; excess > 0; excess = total(widths) - available) {
+function narrowColumns(widths: number[], available: number, mayBe: (column: number) => boolean): void {
+  for (let excess = sumWidths(widths) - available; excess > 0; excess = sumWidths(widths) - available) {
     const widest = widths.reduce((best, width, i) => (mayBe(i) && width > (widths[best] ?? 0) ? i : best), -1)
     const width = widths[widest] ?? 0
-    if (width <= MIN_WIDTH) return
-    widths[widest] = Math.max(MIN_WIDTH, width - excess)
+    if (width <= MIN_COLUMN_WIDTH) return
+    widths[widest] = Math.max(MIN_COLUMN_WIDTH, width - excess)
   }
 }
 
 /** Shortens an address. Returns any other text unchanged. */
-const shortCell = (text: string): string => (ADDRESS.test(text) ? shortAddress(text) : text)
+const shortCell = (text: string): string => (ADDRESS_PATTERN.test(text) ? shortAddress(text) : text)
 
 /** Shortens a URL in the middle and removes its scheme, because URLs often differ at the end. */
 function shortUrl(url: string, width: number): string {
-  const text = displayWidth(url) <= width ? url : url.replace(URL_TEXT, '')
-  return text.length <= width ? text : ends(text, Math.ceil((width - 1) / 2), Math.floor((width - 1) / 2))
+  const text = displayWidth(url) <= width ? url : url.replace(URL_PATTERN, '')
+  return text.length <= width ? text : cutMiddle(text, Math.ceil((width - 1) / 2), Math.floor((width - 1) / 2))
 }
 
-const ends = (address: string, head: number, tail: number) => `${address.slice(0, head)}…${address.slice(-tail)}`
+const cutMiddle = (address: string, head: number, tail: number) => `${address.slice(0, head)}…${address.slice(-tail)}`

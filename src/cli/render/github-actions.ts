@@ -7,7 +7,7 @@ import { shorten } from '../../core/shorten.ts'
 import { fileLines } from '../../manifest/file-lines.ts'
 import { isInActions } from '../io/in-actions.ts'
 import { safe } from '../io/io.ts'
-import { rowsByState } from './count.ts'
+import { formatRowsByState } from './count.ts'
 import { differingRowsText } from './differing-rows-text.ts'
 
 /** Maximum number of annotations that GitHub shows per step. */
@@ -27,17 +27,17 @@ interface Annotation {
 }
 
 /** Formats problems in files and manifest rows as workflow commands, which GitHub shows as annotations. */
-export async function annotationsOf(error: GdnError, where: GithubEnvironment): Promise<string> {
-  const all = [...problemsOf(error), ...rowAnnotations(error)]
-  const shownAnnotations = await inFiles(all.slice(0, MAX_ANNOTATIONS), where)
-  return (await Promise.all(shownAnnotations.map((annotation) => command(annotation, where)))).join('')
+export async function formatAnnotations(error: GdnError, where: GithubEnvironment): Promise<string> {
+  const all = [...findProblems(error), ...findRowAnnotations(error)]
+  const shownAnnotations = await toLineNumbers(all.slice(0, MAX_ANNOTATIONS), where)
+  return (await Promise.all(shownAnnotations.map((annotation) => formatCommand(annotation, where)))).join('')
 }
 
 /**
  * Converts the row numbers of CSV files to line numbers. Rows are numbered as in a spreadsheet, but a cell can span
  * several lines.
  */
-async function inFiles(annotations: readonly Annotation[], { cwd }: GithubEnvironment): Promise<Annotation[]> {
+async function toLineNumbers(annotations: readonly Annotation[], { cwd }: GithubEnvironment): Promise<Annotation[]> {
   const rows = new Map<string, Set<number>>()
   for (const { file, line } of annotations) {
     if (file !== undefined && line !== undefined) rows.set(file, (rows.get(file) ?? new Set()).add(line))
@@ -52,7 +52,7 @@ async function inFiles(annotations: readonly Annotation[], { cwd }: GithubEnviro
   })
 }
 
-function problemsOf({ place, message, details }: GdnError): Annotation[] {
+function findProblems({ place, message, details }: GdnError): Annotation[] {
   const issues = objectOrEmpty(details).issues
   const problems = Array.isArray(issues) && issues.length > 0 ? (issues as { place?: Place; message: string }[]) : null
   return (problems ?? [{ place, message }]).flatMap((problem) => {
@@ -63,7 +63,7 @@ function problemsOf({ place, message, details }: GdnError): Annotation[] {
   })
 }
 
-const REASON_IN = {
+const FORMAT_REASON_BY_LIST = {
   failed_rows: (row: Row) => row.error,
   unknown_rows: () => 'its outcome is unknown',
   doubled_rows: (row: Row) => `possibly minted twice: ${row.reason}`,
@@ -75,10 +75,10 @@ type Row = Readonly<Record<string, unknown>>
 /**
  * Returns annotations for rows of a run that have a problem. Returns an empty list if the run has no manifest file.
  */
-function rowAnnotations({ details }: GdnError): Annotation[] {
+function findRowAnnotations({ details }: GdnError): Annotation[] {
   const { manifest, ...rows } = objectOrEmpty(details)
   if (typeof manifest !== 'string') return []
-  return Object.entries(REASON_IN).flatMap(([name, reason]) => {
+  return Object.entries(FORMAT_REASON_BY_LIST).flatMap(([name, reason]) => {
     const list = rows[name]
     if (!Array.isArray(list)) return []
     return (list as Row[]).map((row) => ({
@@ -95,8 +95,8 @@ const objectOrEmpty = (value: unknown): Row => (value !== null && typeof value =
  * Formats a workflow command. Escapes line breaks and separators in the same way as command.ts in
  * github.com/actions/toolkit.
  */
-async function command({ file, line, column, message }: Annotation, where: GithubEnvironment): Promise<string> {
-  const properties = { file: file === undefined ? undefined : await inRepository(file, where), line, col: column }
+async function formatCommand({ file, line, column, message }: Annotation, where: GithubEnvironment): Promise<string> {
+  const properties = { file: file === undefined ? undefined : await toRepositoryPath(file, where), line, col: column }
   const named = Object.entries(properties).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${escapeData(String(value)).replaceAll(':', '%3A').replaceAll(',', '%2C')}`],
   )
@@ -109,7 +109,7 @@ const escapeData = (text: string) => text.replaceAll('%', '%25').replaceAll('\r'
  * Returns a path relative to the repository, as GitHub expects. A path outside of the repository is relative to the
  * current folder, or absolute. Also resolves links, because a run stores the real path of its manifest.
  */
-async function inRepository(file: string, { env, cwd }: GithubEnvironment): Promise<string> {
+async function toRepositoryPath(file: string, { env, cwd }: GithubEnvironment): Promise<string> {
   const path = resolve(cwd, file)
   const real = await realPath(path)
   for (const root of [env.GITHUB_WORKSPACE || cwd, cwd]) {
@@ -145,19 +145,19 @@ export async function addJobSummary(summary: JobSummary, where: GithubEnvironmen
 }
 
 /** Errors that stop a run before it can write its own summary. */
-const BEFORE_THE_RUN: ReadonlySet<ErrorCode> = new Set(['invalid_manifest', 'edited_rows', 'seems_minted'])
+const CODES_BEFORE_RUN: ReadonlySet<ErrorCode> = new Set(['invalid_manifest', 'edited_rows', 'seems_minted'])
 
 /** Appends an error to the job summary of GitHub Actions, but only if it stopped a run before the run was opened. */
 export async function addErrorSummary(error: GdnError, where: GithubEnvironment): Promise<void> {
-  if (!BEFORE_THE_RUN.has(error.code)) return
-  const problems = problemsOf(error)
+  if (!CODES_BEFORE_RUN.has(error.code)) return
+  const problems = findProblems(error)
   const manifest = await manifestLine(problems.find(({ file }) => file !== undefined)?.file ?? null, where)
   await addToSummary(errorText(error, problems, manifest), where.env)
 }
 
 /** Returns the summary lines about the manifest; an empty list if the run read standard input. */
 const manifestLine = async (file: string | null, where: GithubEnvironment): Promise<string[]> =>
-  file === null ? [] : [`Manifest: ${escapeMarkdown(await inRepository(file, where))}`, '']
+  file === null ? [] : [`Manifest: ${escapeMarkdown(await toRepositoryPath(file, where))}`, '']
 
 function errorText(error: GdnError, problems: readonly Annotation[], manifest: readonly string[]): string {
   const table = problems
@@ -196,7 +196,7 @@ function summaryText(
     '',
     ...manifest,
     ...(stopped === null ? [] : [escapeMarkdown(stopped.message), '']),
-    `${escapeMarkdown(rowsByState({ ...counts }))}, in ${count(requests, 'request')}`,
+    `${escapeMarkdown(formatRowsByState({ ...counts }))}, in ${count(requests, 'request')}`,
     '',
     ...(changes.keptAccepted > 0
       ? [escapeMarkdown(differingRowsText(changes.keptAccepted, '`gdn plan` with the manifest')), '']
@@ -220,11 +220,14 @@ function summaryText(
   return `${lines.join('\n')}\n`
 }
 
-const MAX_TEXT = 300
+const MAX_TEXT_CHARACTERS = 300
 
 /**
  * Escapes external text for Markdown. All characters that could be markup, HTML or part of a link become entities.
  */
 function escapeMarkdown(text: string): string {
-  return safe(shorten(text, MAX_TEXT)).replace(/[^\p{L}\p{N}\p{M} ]/gu, (char) => `&#${char.codePointAt(0)};`)
+  return safe(shorten(text, MAX_TEXT_CHARACTERS)).replace(
+    /[^\p{L}\p{N}\p{M} ]/gu,
+    (char) => `&#${char.codePointAt(0)};`,
+  )
 }

@@ -31,11 +31,11 @@ export function describeEventShortly(event: HistoryEvent): string {
   return describeEvent({ ...event, from: from === null ? null : shortAddress(String(from)) })
 }
 
-const MAX_SHOWN = 30
+const MAX_SHOWN_CHARACTERS = 30
 
 function shortText(value: string | null): string {
   if (value === null) return 'none'
-  return `"${shorten(value, MAX_SHOWN)}"`
+  return `"${shorten(value, MAX_SHOWN_CHARACTERS)}"`
 }
 
 /** Shortens a hash to its first and last characters. */

@@ -1,9 +1,9 @@
 import { METADATA_KEYS } from '../../api/metadata-keys.ts'
-import { isTraitType, readAttribute, shownValue } from '../../api/traits.ts'
+import { formatTraitValue, isTraitType, readAttribute } from '../../api/traits.ts'
 import { isRecord } from '../../core/json.ts'
 import type { CardRow, DataRecord, RecordCard } from './view.ts'
 
-const ROWS = [
+const CARD_FIELDS = [
   'status',
   'error',
   'pending_reason',
@@ -21,7 +21,7 @@ const ROWS = [
 
 type Json = Readonly<Record<string, unknown>>
 
-export function titleOf({ request_metadata }: DataRecord): unknown {
+export function findTitle({ request_metadata }: DataRecord): unknown {
   return isRecord(request_metadata) ? request_metadata.title : undefined
 }
 
@@ -31,41 +31,41 @@ export function nftCard(record: DataRecord): RecordCard {
   return [
     ['nft_gdn_id', rest.nft_gdn_id],
     ...(rest.burned === true ? ([['burned', true]] as RecordCard) : []),
-    ['title', titleOf(record)],
+    ['title', findTitle(record)],
     ['description', isRecord(request_metadata) ? request_metadata.description : undefined],
-    ...ROWS.filter((field) => rest.burned !== true || field !== 'receiver_wallet_address').map(
+    ...CARD_FIELDS.filter((field) => rest.burned !== true || field !== 'receiver_wallet_address').map(
       (field): CardRow => [field, rest[field]],
     ),
     ...(isRecord(request_metadata)
-      ? listsOf(request_metadata, notStored)
+      ? toListRows(request_metadata, notStored)
       : ([['request_metadata', request_metadata]] as RecordCard)),
     ['accepted_date', rest.accepted_date],
   ]
 }
 
-function listsOf(metadata: Json, notStored: unknown): RecordCard {
+function toListRows(metadata: Json, notStored: unknown): RecordCard {
   const extras = Object.entries(metadata).filter(([key]) => !METADATA_KEYS.has(key))
   return [
     [
       'files',
       markNotStored(
-        pairs(metadata.file_fields, 'key', ({ url }) => url),
+        toPairs(metadata.file_fields, 'key', ({ url }) => url),
         notStored,
       ),
     ],
-    ['attributes', pairs(metadata.attribute, 'tag', shownOf)],
+    ['attributes', toPairs(metadata.attribute, 'tag', formatAttributeValue)],
     ['extras', extras],
   ]
 }
 
 /** Converts a list of objects such as `[{key, url}]` to pairs. Returns any other value unchanged. */
-function pairs(list: unknown, key: string, textOf: (item: Json) => unknown): unknown {
+function toPairs(list: unknown, key: string, textOf: (item: Json) => unknown): unknown {
   if (!Array.isArray(list) || !list.every(isRecord)) return list
   return list.map((item): [unknown, unknown] => [item[key], textOf(item)])
 }
 
-const shownOf = (attribute: Json): unknown =>
-  isTraitType(attribute.display_type) ? shownValue(readAttribute(attribute)) : attribute.value
+const formatAttributeValue = (attribute: Json): unknown =>
+  isTraitType(attribute.display_type) ? formatTraitValue(readAttribute(attribute)) : attribute.value
 
 /** Marks the files that the server doesn't store. */
 function markNotStored(files: unknown, notStored: unknown): unknown {

@@ -2,7 +2,7 @@ import { flagError, GdnError } from '../../core/errors.ts'
 import type { OutputFlags, OutputMode } from '../flags/common.ts'
 import { type Io, safe } from '../io/io.ts'
 import { type Csv, createCsv } from './csv.ts'
-import { PathCheck, resolveFields, selectFrom } from './fields.ts'
+import { PathCheck, resolveFields, selectRecordFields } from './fields.ts'
 import { type DataRecord, plainCell, type View, withBurned } from './view.ts'
 
 export type { CardRow, DataRecord, RecordCard, View } from './view.ts'
@@ -52,8 +52,8 @@ export function createOutput(
   const selectFields = (record: DataRecord): DataRecord => {
     if (fields === undefined) return record
     const whole = { ...cellsOf(record), ...record }
-    paths.see(whole)
-    return selectFrom(whole, fields)
+    paths.checkRecord(whole)
+    return selectRecordFields(whole, fields)
   }
   const pick = (record: DataRecord): DataRecord => (fields === undefined ? record : withNulls(selectFields(record)))
   const inCsv = fields ?? view.fields
@@ -61,7 +61,7 @@ export function createOutput(
     const values = selectFields(flags.forSpreadsheet === true ? withBurned(record) : record)
     return csv.line(inCsv.map((field) => plainCell(values[field])))
   }
-  const openCsv = async () => createCsv(io, flags, flags.forSpreadsheet ? await separatorOf(manifest) : undefined)
+  const openCsv = async () => createCsv(io, flags, flags.forSpreadsheet ? await readSeparator(manifest) : undefined)
 
   const print: Pick<Output, 'one' | 'many'> = {
     async one(record) {
@@ -88,8 +88,8 @@ export function createOutput(
       const columns = fields ?? view.columns
       const cells = (record: DataRecord) => {
         if (fields === undefined) return cellsOf(record)
-        paths.see({ ...record, ...cellsOf(record) })
-        return selectFrom(cellsOf(record), fields)
+        paths.checkRecord({ ...record, ...cellsOf(record) })
+        return selectRecordFields(cellsOf(record), fields)
       }
       if (!io.stdoutTty)
         return await printLines({ data: io.print }, records, (record) => tabbedLine(cells(record), columns))
@@ -120,7 +120,7 @@ export function createOutput(
   }
 }
 
-async function separatorOf(manifest: string | null | undefined): Promise<string | undefined> {
+async function readSeparator(manifest: string | null | undefined): Promise<string | undefined> {
   if (manifest == null || manifest === '-') return undefined
   const { readCsvHeader } = await import('../../manifest/csv-header.ts')
   return (await readCsvHeader(manifest))?.separator

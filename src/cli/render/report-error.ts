@@ -2,18 +2,18 @@ import { formatPlace, formatProblem, GdnError, messageOf, type Place } from '../
 import { EXIT } from '../../core/exit-codes.ts'
 import { fileError } from '../../core/file-error.ts'
 import { terminalLines } from '../../core/terminal-text.ts'
-import { REPORT_IT } from '../io/harden.ts'
+import { REPORT_BUG_HINT } from '../io/harden.ts'
 import { type Io, safe } from '../io/io.ts'
-import { explanationOf } from './docs-site.ts'
+import { findExplanation } from './docs-site.ts'
 
-interface Problem {
+interface ErrorProblem {
   place?: Place
   message: string
   hint?: string
 }
 
-const MAX_PROBLEMS_SHOWN = 50
-const MAX_ALIKE_SHOWN = 5
+const MAX_SHOWN_PROBLEMS = 50
+const MAX_SHOWN_PER_GROUP = 5
 
 /**
  * Reports an error on stderr, as text or JSON.
@@ -25,13 +25,13 @@ export function reportError(io: Io, stderr: { write(text: string): unknown }, er
   const inert = (text: string) => (io.stderrTty ? terminalLines(text) : text)
   if (io.settings.machine) stderr.write(`${inert(JSON.stringify(asJson(error, gdnError)))}\n`)
   else stderr.write(io.toWidth(gdnError === undefined ? unexpectedText(error) : knownText(io, gdnError)))
-  if (io.settings.debug && error instanceof Error) stderr.write(`${safeLines(stackOf(error))}\n`)
+  if (io.settings.debug && error instanceof Error) stderr.write(`${safeLines(formatStack(error))}\n`)
   return gdnError?.exitCode ?? EXIT.unexpected
 }
 
 function asJson(error: unknown, gdnError: GdnError | undefined): object {
   if (gdnError === undefined) {
-    return { error: { code: 'unexpected', message: messageOf(error), hint: REPORT_IT, details: null } }
+    return { error: { code: 'unexpected', message: messageOf(error), hint: REPORT_BUG_HINT, details: null } }
   }
   const { code, hint, place, details } = gdnError
   return {
@@ -46,21 +46,21 @@ function asJson(error: unknown, gdnError: GdnError | undefined): object {
 
 function knownText(io: Io, error: GdnError): string {
   const mark = io.errPaint.bad('error:')
-  const { first, others, isOfFirst } = problemLines(error)
+  const { firstLine, otherLines, isHintOfFirst } = problemLines(error)
   const hint = error.hint === undefined ? [] : [`  ${safeLines(error.hint)}`]
-  const head = `${mark} ${safeLines(first ?? formatProblem(error))}`
-  const where = explanationOf(error.code)
+  const head = `${mark} ${safeLines(firstLine ?? formatProblem(error))}`
+  const where = findExplanation(error.code)
   const more = where === null ? [] : [`  ${io.errPaint.dim(`See: ${where}`)}`]
-  const lines = [head, ...(isOfFirst ? [...hint, ...others] : [...others, ...hint]), ...more]
+  const lines = [head, ...(isHintOfFirst ? [...hint, ...otherLines] : [...otherLines, ...hint]), ...more]
   return `${lines.join('\n')}\n`
 }
 
 interface ProblemLines {
   /** The text that replaces the first line of the error if its problem occurs many times; undefined otherwise. */
-  first: string | undefined
-  others: string[]
+  firstLine: string | undefined
+  otherLines: string[]
   /** Whether the error's hint applies only to its first problem. */
-  isOfFirst: boolean
+  isHintOfFirst: boolean
 }
 
 /**
@@ -68,26 +68,26 @@ interface ProblemLines {
  * first problem to which it applies.
  */
 function problemLines({ message, hint, details }: GdnError): ProblemLines {
-  const problems = problemsOf(details)
-  const alike = new Map<string, Problem[]>()
+  const problems = parseProblems(details)
+  const alike = new Map<string, ErrorProblem[]>()
   for (const problem of problems) {
     const alikeProblems = alike.get(problemGroupKey(problem))
     if (alikeProblems === undefined) alike.set(problemGroupKey(problem), [problem])
     else alikeProblems.push(problem)
   }
   const lines: string[] = []
-  let first: string | undefined
+  let firstLine: string | undefined
   let shownCount = 0
-  let unlisted = issueCount(details) - problems.length
+  let unlisted = parseIssueCount(details) - problems.length
   const hints = new Set([hint])
   for (const [i, problem] of problems.entries()) {
     const alikeProblems = alike.get(problemGroupKey(problem)) ?? []
-    const isMany = alikeProblems.length > MAX_ALIKE_SHOWN
+    const isMany = alikeProblems.length > MAX_SHOWN_PER_GROUP
     if (isMany && alikeProblems[0] !== problem) continue
     const text = formatProblem(problem) + (isMany ? placesText(alikeProblems) : '')
     if (i === 0 && message.includes(problem.message)) {
-      if (isMany) first = text
-    } else if (shownCount === MAX_PROBLEMS_SHOWN) {
+      if (isMany) firstLine = text
+    } else if (shownCount === MAX_SHOWN_PROBLEMS) {
       unlisted += isMany ? alikeProblems.length : 1
     } else {
       lines.push(`  ${safeLines(text)}`)
@@ -98,17 +98,18 @@ function problemLines({ message, hint, details }: GdnError): ProblemLines {
   }
   if (unlisted > 0) lines.push(`  … and ${unlisted} more. Add --json to list them.`)
   return {
-    first,
-    others: lines,
-    isOfFirst: problems[0]?.hint === hint && problems.some((problem) => problem.hint !== hint),
+    firstLine,
+    otherLines: lines,
+    isHintOfFirst: problems[0]?.hint === hint && problems.some((problem) => problem.hint !== hint),
   }
 }
 
-const problemGroupKey = ({ message, hint, place = {} }: Problem): string => JSON.stringify([message, hint, place.file])
+const problemGroupKey = ({ message, hint, place = {} }: ErrorProblem): string =>
+  JSON.stringify([message, hint, place.file])
 
 /** Formats the number of times that a problem occurs, and its first places. */
-function placesText(problems: readonly Problem[]): string {
-  const places = problems.slice(0, MAX_ALIKE_SHOWN).map(({ place = {} }) => place)
+function placesText(problems: readonly ErrorProblem[]): string {
+  const places = problems.slice(0, MAX_SHOWN_PER_GROUP).map(({ place = {} }) => place)
   const where = places.every(({ line }) => line !== undefined)
     ? `on lines ${places.map(({ line }) => line).join(', ')}`
     : places.map(formatPlace).join(', ')
@@ -118,15 +119,15 @@ function placesText(problems: readonly Problem[]): string {
 /**
  * Returns `details.issues`, which errors with several problems contain. The first issue is also the error's message.
  */
-function problemsOf(details: unknown): Problem[] {
+function parseProblems(details: unknown): ErrorProblem[] {
   if (details === null || typeof details !== 'object' || !('issues' in details) || !Array.isArray(details.issues))
     return []
   return details.issues
 }
 
 /** Returns the total number of problems. `details.issues` may contain only the first ones. */
-function issueCount(details: unknown): number {
-  const listed = problemsOf(details).length
+function parseIssueCount(details: unknown): number {
+  const listed = parseProblems(details).length
   const { issue_count: all } = (details ?? {}) as { issue_count?: unknown }
   return listed > 0 && typeof all === 'number' ? Math.max(all, listed) : listed
 }
@@ -134,10 +135,10 @@ function issueCount(details: unknown): number {
 const safeLines = (text: string) => text.split('\n').map(safe).join('\n  ')
 
 function unexpectedText(error: unknown): string {
-  return `error: unexpected: ${safeLines(messageOf(error))}\n  ${REPORT_IT}\n`
+  return `error: unexpected: ${safeLines(messageOf(error))}\n  ${REPORT_BUG_HINT}\n`
 }
 
-function stackOf(error: Error): string {
-  const cause = error.cause instanceof Error ? `\ncaused by ${stackOf(error.cause)}` : ''
+function formatStack(error: Error): string {
+  const cause = error.cause instanceof Error ? `\ncaused by ${formatStack(error.cause)}` : ''
   return `${error.stack ?? error.message}${cause}`
 }

@@ -1,7 +1,7 @@
 import { type Io, safe } from '../io/io.ts'
 import { paintStatus } from '../io/paint.ts'
 import { displayWidth } from '../text/display-width.ts'
-import { localTimeIn } from '../text/local-time.ts'
+import { formatTextAsLocalTime } from '../text/local-time.ts'
 import { wrap } from '../text/wrap.ts'
 import { heading } from './heading.ts'
 import { type DataRecord, plainCell, type RecordCard, type View } from './view.ts'
@@ -35,15 +35,15 @@ export async function renderTable(
   const filled = columns.filter((column) => !mayBeEmpty.has(column) || records.some((record) => record[column]))
   const tableRows = (used: readonly string[]) =>
     records.map((record) => used.map((column) => cellText(column, record[column])))
-  const { fitByStarts, fitColumns, fits, fitsWithShortAddresses } = await import('./fit-columns.ts')
+  const { fitByStarts, fitColumns, fitsWhole, fitsWithShortAddresses } = await import('./fit-columns.ts')
   const hasRoom = (candidates: readonly string[]) =>
-    (dropsId ? fitsWithShortAddresses : fits)(
+    (dropsId ? fitsWithShortAddresses : fitsWhole)(
       candidates.map(heading),
       tableRows(candidates),
       io.columns,
       candidates.indexOf(id),
     )
-  const status = io.settings.quiet ? null : oneStatus(records)
+  const status = io.settings.quiet ? null : findSharedStatus(records)
   const withoutColumn = (names: readonly string[], column: string) => names.filter((name) => name !== column)
   // A status that all records share is less useful than the IDs, so omit its column first.
   const withoutIds = dropsId && !hasRoom(status === null ? filled : withoutColumn(filled, 'status'))
@@ -63,7 +63,7 @@ export async function renderTable(
   }
   const fitted = fitColumns(used.map(heading), rows, io.columns, used.indexOf(id))
   // If lines would wrap, the table would be hard to read, so show each record as a card.
-  if (!fits(used.map(heading), fitted, io.columns)) {
+  if (!fitsWhole(used.map(heading), fitted, io.columns)) {
     const cards = records.map((record) => used.map((column) => [column, cellText(column, record[column])] as const))
     return { text: cards.map((card) => renderCard(io, card)).join('\n'), withoutIds }
   }
@@ -80,7 +80,7 @@ export async function renderTable(
  * Returns the status that all records share; null if they differ or there is only one record. If there isn't enough
  * room, the status column can be omitted.
  */
-function oneStatus(records: readonly DataRecord[]): string | null {
+function findSharedStatus(records: readonly DataRecord[]): string | null {
   const [first, ...otherStatuses] = records.map(({ status }) => status)
   return typeof first === 'string' && otherStatuses.length > 0 && otherStatuses.every((status) => status === first)
     ? first
@@ -145,7 +145,7 @@ function isPairs(value: unknown): value is [string, unknown][] {
 
 /** Formats a value for a table cell. Times are local and precise to the minute. */
 const cellText = (column: string, value: unknown): string =>
-  safe(isTime(column) && typeof value === 'string' ? localTimeIn(value, 'minute') : humanCell(value))
+  safe(isTime(column) && typeof value === 'string' ? formatTextAsLocalTime(value, 'minute') : humanCell(value))
 
 /** Formats a value for people: booleans as yes or no, and lists with commas between the words. */
 function humanCell(value: unknown): string {
@@ -160,7 +160,7 @@ const isWords = (value: unknown): value is string[] =>
 const isTime = (field: string) => /(?:^|_)(?:at|date|since)$/.test(field)
 
 const withLocalTime = (field: string, value: unknown) =>
-  isTime(field) && typeof value === 'string' ? localTimeIn(value) : value
+  isTime(field) && typeof value === 'string' ? formatTextAsLocalTime(value) : value
 
 /** Returns the headings of fields. If two headings would be equal, the second one is the full field name. */
 function distinctHeadings(fields: readonly string[]): string[] {

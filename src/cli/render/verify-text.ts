@@ -16,6 +16,6 @@ export function verifyText(verification: Verification): string | null {
     .join('; ')
 }
 
-const MAX_SHOWN = 200
+const MAX_SHOWN_CHARACTERS = 200
 
-const shortenValue = (text: string): string => shorten(text, MAX_SHOWN)
+const shortenValue = (text: string): string => shorten(text, MAX_SHOWN_CHARACTERS)

@@ -1,4 +1,4 @@
-import { nftCard, titleOf } from './nft-card.ts'
+import { findTitle, nftCard } from './nft-card.ts'
 import { type View, withBurned } from './view.ts'
 
 /** The view of an NFT, with data from both the server and this machine. */
@@ -30,7 +30,7 @@ export const NFT_VIEW: View = {
   plural: 'NFTs',
   cells: (record) => ({
     ...withBurned(record),
-    title: titleOf(record),
+    title: findTitle(record),
     metadata: record.request_metadata,
   }),
   more: ['metadata'],

@@ -1,10 +1,10 @@
 import { flagError, GdnError } from '../../core/errors.ts'
-import { membersOf } from '../../core/json-scan.ts'
+import { scanMembers } from '../../core/json-scan.ts'
 import { parseStrictJson } from '../../core/strict-json.ts'
 import type { Parse } from '../command.ts'
 import { keyValue } from '../flags/common.ts'
 import type { Io } from '../io/io.ts'
-import { nameOfInput, parseRequest, readInput } from '../io/request-file.ts'
+import { parseRequest, readInput, toInputName } from '../io/request-file.ts'
 
 /** A value of `--field`: a field of the request, or an element of a list field. */
 export interface BodyField {
@@ -26,7 +26,7 @@ export const bodyField: Parse<BodyField> = (raw, flag) => {
 
 /** Removes `$schema` from the text of a JSON object. Editors use it to find the JSON Schema. */
 function withoutSchema(text: string): string {
-  const members = membersOf(text, text.indexOf('{'))
+  const members = scanMembers(text, text.indexOf('{'))
   const at = members.findIndex(({ key }) => key === '$schema')
   const [before, schema, after] = [members[at - 1], members[at], members[at + 1]]
   if (schema === undefined || text[schema.start] !== '"') return text
@@ -36,7 +36,7 @@ function withoutSchema(text: string): string {
 }
 
 /** A request body: the text to send, and the parsed value. */
-export interface Body {
+export interface ApiBody {
   text: string
   value: Record<string, unknown>
 }
@@ -45,9 +45,9 @@ export interface Body {
  * Returns the request body from a file, from fields, or from both. Fields are added to the file's content or replace
  * parts of it.
  */
-export async function readApiBody(io: Io, file: string | undefined, fields: readonly BodyField[]): Promise<Body> {
+export async function readApiBody(io: Io, file: string | undefined, fields: readonly BodyField[]): Promise<ApiBody> {
   const text = file === undefined ? '{}' : await readInput(io, file)
-  const body = parseRequest(text, file === undefined ? '--field' : nameOfInput(file))
+  const body = parseRequest(text, file === undefined ? '--field' : toInputName(file))
   // Send the text unchanged, because parsing and formatting would round large numbers.
   if (fields.length === 0) return { text: withoutSchema(text.replace(/^\ufeff/, '')), value: body }
   const isGiven = new Set<string>()

@@ -2,14 +2,14 @@ import { ENDPOINT_NAMES, loadEndpoint } from '../../api/endpoints.ts'
 import type { RawEndpoint } from '../../client/api-client.ts'
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
-import { withoutKey } from '../../core/quoted.ts'
+import { hidePrivateKey } from '../../core/quoted.ts'
 
 /** Endpoints that `gdn api` accepts by name: all endpoints that accept JSON. */
 export const JSON_ENDPOINTS = ENDPOINT_NAMES.filter((name) => name !== 'files')
 
 /** Returns an endpoint by name or path. Accepts unknown paths below /api/, because a server may have more endpoints. */
-export function endpointNamed(nameOrPath: string): RawEndpoint {
-  refuseWallets(nameOrPath)
+export function findEndpoint(nameOrPath: string): RawEndpoint {
+  refuseWalletEndpoints(nameOrPath)
   const path = nameOrPath.startsWith('api/') ? `/${nameOrPath}` : nameOrPath
   const name = path.replace(/^\/api\/v1\//, '').replace(/\/$/, '')
   const endpoint = JSON_ENDPOINTS.find((candidate) => candidate === name)
@@ -22,7 +22,7 @@ export function endpointNamed(nameOrPath: string): RawEndpoint {
   }
   if (/^\/api\/[\w./~-]*$/.test(path) && !/(^|\/)\.{1,2}(\/|$)/.test(path)) return { path: path as `/${string}` }
   const near = nearest(name, JSON_ENDPOINTS)
-  throw new GdnError('usage', `unknown endpoint "${withoutKey(nameOrPath)}"`, {
+  throw new GdnError('usage', `unknown endpoint "${hidePrivateKey(nameOrPath)}"`, {
     place: { flag: '<endpoint>' },
     hint:
       near === undefined
@@ -34,7 +34,7 @@ export function endpointNamed(nameOrPath: string): RawEndpoint {
 /**
  * Refuses URLs. Also refuses wallet generation, because the response contains a private key that must not be printed.
  */
-function refuseWallets(nameOrPath: string): void {
+function refuseWalletEndpoints(nameOrPath: string): void {
   const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(nameOrPath)
   if (/wallet|signature=/i.test(nameOrPath)) {
     throw new GdnError('usage', "can't generate a wallet: the response would contain its private key", {

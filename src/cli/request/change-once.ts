@@ -4,15 +4,15 @@ import type { RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
 import type { AcceptedOperation } from '../../operations/types.ts'
-import { failureOf, pendingCodeOf, reasonSuffix, waitForTransaction } from '../../operations/waiting.ts'
-import { paidFeeOf } from '../cost/paid.ts'
+import { describeFailure, reasonSuffix, toPendingCode, waitForTransaction } from '../../operations/waiting.ts'
+import { toPaidFee } from '../cost/paid.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { WaitFlags } from '../flags/common.ts'
 import type { DataRecord } from '../render/view.ts'
 import { type OperationFlags, operateOnce } from './operate-once.ts'
 import { showWaitForFinality } from './waiting.ts'
 
-interface Change {
+interface ChangeRequest {
   endpoint: Extract<EndpointName, 'updatednft' | 'freezenft' | 'burnnft' | 'commitprovenance'>
   note: string
   blockchain: Blockchain
@@ -43,7 +43,7 @@ export async function changeOnce(
   deps: Deps,
   connection: Connection,
   flags: WaitFlags & OperationFlags,
-  change: Change,
+  change: ChangeRequest,
   print: (outcome: DataRecord) => Promise<void>,
 ): Promise<void> {
   const { endpoint, note, blockchain, contract, content, request, checkRepetition, reference, what, limit } = change
@@ -60,21 +60,24 @@ export async function changeOnce(
       }
       const { timeout = DEFAULT_WAIT_MS } = flags
       const title = `Waiting for ${what}`
-      const { final, reason, interruption } = await showWaitForFinality(deps, connection, title, (waitDeps, onPoll) =>
-        waitForTransaction(waitDeps, transaction_gdn_id, timeout, onPoll),
+      const { finalRecord, reason, interruption } = await showWaitForFinality(
+        deps,
+        connection,
+        title,
+        (waitDeps, onPoll) => waitForTransaction(waitDeps, transaction_gdn_id, timeout, onPoll),
       )
-      if (final === undefined) {
+      if (finalRecord === undefined) {
         await print(accepted)
-        const pending = new GdnError(pendingCodeOf(reason), `${what} is still pending${reasonSuffix(reason)}`, {
+        const pending = new GdnError(toPendingCode(reason), `${what} is still pending${reasonSuffix(reason)}`, {
           hint: 'Run the same command again to wait longer.',
           details: { transaction_gdn_id },
         })
         const stopped = interruption?.withHint('The request was accepted. Run the same command again to keep waiting.')
         return { ended: false, state: null, problem: stopped ?? pending }
       }
-      const { status, transaction_hash, error } = final
-      await print({ ...accepted, status, transaction_hash, ...paidFeeOf(final), error })
-      const failure = failureOf(what, final)
+      const { status, transaction_hash, error } = finalRecord
+      await print({ ...accepted, status, transaction_hash, ...toPaidFee(finalRecord), error })
+      const failure = describeFailure(what, finalRecord)
       if (failure === null) return { ended: true, state: 'deployed', problem: null } as const
       const problem = new GdnError('refused', failure, {
         hint: 'Nothing was changed. Fix the cause, then run the command again.',

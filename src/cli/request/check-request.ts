@@ -1,13 +1,13 @@
 import type * as z from 'zod/mini'
 import { blockchainHint } from '../../api/blockchain-hint.ts'
 import { isBlockchain } from '../../api/blockchains.ts'
-import { misspelledKey } from '../../api/misspelled-key.ts'
+import { findMisspelledKey } from '../../api/misspelled-key.ts'
 import { type FieldIssue, formatPath, validate } from '../../api/validate.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 
 /** Flags by request field. */
-const FLAG_OF: Readonly<Record<string, string>> = {
+const FLAG_BY_FIELD: Readonly<Record<string, string>> = {
   contract_address: '--contract',
   contract_addresses: '--contract',
   blockchain: '--blockchain',
@@ -27,10 +27,10 @@ const FLAG_OF: Readonly<Record<string, string>> = {
   max_supply: '--max-supply',
 }
 
-const MAX_SHOWN = 60
+const MAX_SHOWN_CHARACTERS = 60
 
 /** Flags by metadata field. */
-const METADATA_FLAG: Readonly<Record<string, string>> = {
+const FLAG_BY_METADATA_FIELD: Readonly<Record<string, string>> = {
   title: '--title',
   description: '--description',
   file_fields: '--media',
@@ -50,7 +50,7 @@ export function checkRequest<Schema extends z.ZodMiniType>(
 ): z.output<Schema> {
   const result = validate(schema, request)
   if (result.ok) {
-    const misspelled = file === null ? null : misspelledKey(request)
+    const misspelled = file === null ? null : findMisspelledKey(request)
     if (misspelled === null) return result.value
     const { path, message, hint } = misspelled
     throw new GdnError('invalid_input', message, {
@@ -83,16 +83,20 @@ function toProblem(issue: FieldIssue, request: Record<string, unknown>, file: st
  * as a private key.
  */
 const isShown = (name: string, value: unknown) =>
-  /_(?:address|receiver)$/.test(name) && typeof value === 'string' && value !== '' && value.length <= MAX_SHOWN
+  /_(?:address|receiver)$/.test(name) &&
+  typeof value === 'string' &&
+  value !== '' &&
+  value.length <= MAX_SHOWN_CHARACTERS
 
 function issuePlace({ path, field }: FieldIssue, request: Record<string, unknown>, file: string | null): Place {
   if (file !== null) return { file, field }
   const [name, , inMetadata, index] = path.map(String)
-  if (name !== 'metadata') return { flag: FLAG_OF[name ?? ''] ?? field }
+  if (name !== 'metadata') return { flag: FLAG_BY_FIELD[name ?? ''] ?? field }
   if (inMetadata === undefined) return { flag: 'the metadata' }
-  if (inMetadata === 'file_fields' && index !== undefined) return { flag: mediaFlag(keyOfFile(request, Number(index))) }
-  if (inMetadata === 'attribute' && index !== undefined) return { flag: attributeFlag(tagOf(request, Number(index))) }
-  return { flag: METADATA_FLAG[inMetadata] ?? `--extra ${inMetadata}` }
+  if (inMetadata === 'file_fields' && index !== undefined)
+    return { flag: mediaFlag(findFileKey(request, Number(index))) }
+  if (inMetadata === 'attribute' && index !== undefined) return { flag: attributeFlag(findTag(request, Number(index))) }
+  return { flag: FLAG_BY_METADATA_FIELD[inMetadata] ?? `--extra ${inMetadata}` }
 }
 
 /** Returns the flag that adds a file with the given key to an NFT. */
@@ -101,12 +105,12 @@ export const mediaFlag = (key: unknown): string =>
 
 const attributeFlag = (tag: unknown): string => (typeof tag === 'string' ? `--attr ${shellWord(tag)}` : '--attr')
 
-function tagOf({ metadata }: Record<string, unknown>, index: number): unknown {
+function findTag({ metadata }: Record<string, unknown>, index: number): unknown {
   const [first] = (Array.isArray(metadata) ? metadata : []) as { attribute?: { tag?: unknown }[] }[]
   return first?.attribute?.[index]?.tag
 }
 
-function keyOfFile({ metadata }: Record<string, unknown>, index: number): unknown {
+function findFileKey({ metadata }: Record<string, unknown>, index: number): unknown {
   const [first] = (Array.isArray(metadata) ? metadata : []) as { file_fields?: { key?: unknown }[] }[]
   return first?.file_fields?.[index]?.key
 }

@@ -1,9 +1,9 @@
 import { isEnsName } from '../../api/ens-name.ts'
-import { sameAddress } from '../../api/same-address.ts'
+import { isSameAddress } from '../../api/same-address.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
 import type { Deps } from '../deps.ts'
-import { type EnsFlags, type NameNetwork, networkOf } from '../flags/ens.ts'
+import { type EnsFlags, type NameNetwork, toNameNetwork } from '../flags/ens.ts'
 import { type Io, safe } from '../io/io.ts'
 
 export interface EnsContext {
@@ -17,24 +17,24 @@ export interface EnsContext {
 const shownNames = new WeakMap<Io, Map<string, string>>()
 
 /** The names in the fields of a command's request, and their addresses. */
-const writtenNames = new WeakMap<Io, Map<string, { name: string; address: string }>>()
+const requestNames = new WeakMap<Io, Map<string, { name: string; address: string }>>()
 
 /**
  * Returns the content that identifies a request. It contains ENS names instead of their addresses, so that a repeated
  * command finds its operation even if a name has a different address by then.
  */
-export function withWrittenNames(io: Io, content: unknown): unknown {
+export function restoreNames(io: Io, content: unknown): unknown {
   if (content === null || typeof content !== 'object') return content
   const fields = content as Readonly<Record<string, unknown>>
-  const names = [...(writtenNames.get(io) ?? [])].filter(([field, { address }]) => isSame(fields[field], address))
+  const names = [...(requestNames.get(io) ?? [])].filter(([field, { address }]) => isSame(fields[field], address))
   return { ...fields, ...Object.fromEntries(names.map(([field, { name }]) => [field, name])) }
 }
 
-const isSame = (value: unknown, address: string) => typeof value === 'string' && sameAddress(value, address)
+const isSame = (value: unknown, address: string) => typeof value === 'string' && isSameAddress(value, address)
 
 /** Adds the receiver's ENS name to a request, if the user specified one. */
 export function withReceiverName(io: Io, request: object): object {
-  const receiver = writtenNames.get(io)?.get('receiver_wallet_address')
+  const receiver = requestNames.get(io)?.get('receiver_wallet_address')
   if (receiver === undefined || !('receiver_wallet_address' in request)) return request
   return isSame(request.receiver_wallet_address, receiver.address)
     ? { ...request, receiver_name: receiver.name }
@@ -48,7 +48,7 @@ export function withReceiverName(io: Io, request: object): object {
  * @param body the request as JSON
  */
 export function noteMovedNames(io: Io, body: string): void {
-  const names = writtenNames.get(io)
+  const names = requestNames.get(io)
   if (names === undefined) return
   const sentFields = JSON.parse(body) as Record<string, unknown>
   for (const [field, { name, address }] of names) {
@@ -75,8 +75,8 @@ export async function resolveEnsFields<Fields extends object>(
   )
   if (named.length === 0) return fields
   const addresses = await resolveAll(deps, context, named)
-  const names = writtenNames.get(deps.io) ?? new Map<string, { name: string; address: string }>()
-  writtenNames.set(deps.io, names)
+  const names = requestNames.get(deps.io) ?? new Map<string, { name: string; address: string }>()
+  requestNames.set(deps.io, names)
   for (const [index, { field }] of named.entries()) {
     const { name = '', address = '' } = addresses[index] ?? {}
     names.set(field, { name, address })
@@ -92,7 +92,7 @@ async function resolveAll(
   const { normalizeName } = await import('../../ens/normalize-name.ts')
   const wanted = named.map(({ given, place }) => {
     const name = normalizeName(given, place)
-    return { name, place, network: networkOf(name, blockchain, place) }
+    return { name, place, network: toNameNetwork(name, blockchain, place) }
   })
   const before = shownNames.get(deps.io) ?? new Map<string, string>()
   shownNames.set(deps.io, before)

@@ -2,14 +2,14 @@ import { resolve } from 'node:path'
 import { readText } from '../../config/read-text.ts'
 import { type Io, safe } from '../io/io.ts'
 
-const MAX_BYTES = 1024 * 1024
+const MAX_FAULTS_BYTES = 1024 * 1024
 
 export async function readFaults(
   cwd: string,
   path: string | undefined,
 ): Promise<{ text: string; file: string } | undefined> {
   if (path === undefined) return undefined
-  return { text: await readText(resolve(cwd, path), MAX_BYTES, 'invalid_config'), file: path }
+  return { text: await readText(resolve(cwd, path), MAX_FAULTS_BYTES, 'invalid_config'), file: path }
 }
 
 /** Warns that this backend injects faults, and lists them. */

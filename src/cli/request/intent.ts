@@ -4,7 +4,7 @@ import { isRecord } from '../../core/json.ts'
 import type { Intent } from '../deps.ts'
 import { safe } from '../io/io.ts'
 
-const MAX_VALUE = 80
+const MAX_VALUE_CHARACTERS = 80
 
 interface Difference {
   path: string
@@ -35,25 +35,25 @@ export function refuseChanged(
   const present = JSON.parse(JSON.stringify(currentIntent)) as Intent
   const names = Object.keys({ ...present, ...(isBegun ? {} : shownIntent) })
   for (const name of names) {
-    const difference = differenceOf(shownIntent[name], present[name], '')
+    const difference = findDifference(shownIntent[name], present[name], '')
     if (difference !== null)
-      throw new GdnError('refused', safe(`${name}: ${sentenceOf(difference, without)}`), { hint })
+      throw new GdnError('refused', safe(`${name}: ${formatDifference(difference, without)}`), { hint })
   }
 }
 
 /** Returns the first difference, at the deepest path that both values have. */
-function differenceOf(before: unknown, after: unknown, path: string): Difference | null {
+function findDifference(before: unknown, after: unknown, path: string): Difference | null {
   if (isDeepStrictEqual(before, after)) return null
   if (isRecord(before) && isRecord(after)) {
     for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-      const difference = differenceOf(before[name], after[name], path === '' ? name : `${path}.${name}`)
+      const difference = findDifference(before[name], after[name], path === '' ? name : `${path}.${name}`)
       if (difference !== null) return difference
     }
   }
   return { path, before, after }
 }
 
-function sentenceOf(
+function formatDifference(
   { path, before, after }: Difference,
   without = 'no longer needs the change that was shown',
 ): string {
@@ -68,5 +68,5 @@ function sentenceOf(
 function formatValue(value: unknown): string | null {
   const text =
     value === undefined || value === null ? 'none' : typeof value === 'string' ? value : JSON.stringify(value)
-  return text.length > MAX_VALUE ? null : text
+  return text.length > MAX_VALUE_CHARACTERS ? null : text
 }

@@ -16,24 +16,24 @@ const isName = (value: unknown): value is string => typeof value === 'string' &&
  * Replaces names such as `@alice` in all address flags. Only normalizes ENS names such as `alice.eth`, because the
  * command resolves them when the blockchain is known.
  */
-export async function nameFlags(command: GdnCommand, open: OpenBook): Promise<void> {
+export async function resolveNamesInFlags(command: GdnCommand, open: OpenBook): Promise<void> {
   for (const { long, attributeName } of command.options.map((option) => ({
     long: option.long ?? '',
     attributeName: option.attributeName(),
   }))) {
     const value: unknown = command.getOptionValue(attributeName)
-    if (command.flagFacts.get(long)?.takes?.type !== 'address') continue
+    if (command.flagDetails.get(long)?.takes?.type !== 'address') continue
     if (isName(value)) command.setOptionValue(attributeName, (await open()).resolve(value, { flag: long }))
     else {
       await refuseBareName(value, long, open)
-      if (isEnsName(value)) command.setOptionValue(attributeName, await checkedEns(value, { flag: long }))
+      if (isEnsName(value)) command.setOptionValue(attributeName, await normalizeEnsAt(value, { flag: long }))
     }
   }
 }
 
-async function checkedEns(name: string, place: Place): Promise<string> {
-  const { checkedEnsName } = await import('../flags/ens.ts')
-  return await checkedEnsName(name, place)
+async function normalizeEnsAt(name: string, place: Place): Promise<string> {
+  const { normalizeEnsName } = await import('../flags/ens.ts')
+  return await normalizeEnsName(name, place)
 }
 
 /**
@@ -48,7 +48,7 @@ async function refuseBareName(value: unknown, flag: string, open: OpenBook): Pro
 }
 
 /** Replaces names such as `@alice` with addresses in a request from a file, and normalizes ENS names. */
-export async function nameFields(
+export async function resolveNamesInFields(
   request: Record<string, unknown>,
   file: string,
   open: OpenBook,
@@ -56,7 +56,7 @@ export async function nameFields(
   const normalized: Record<string, string> = {}
   for (const field of NAMED_FIELDS) {
     const value = request[field]
-    if (isEnsName(value)) normalized[field] = await checkedEns(value, { file, field })
+    if (isEnsName(value)) normalized[field] = await normalizeEnsAt(value, { file, field })
   }
   const named = NAMED_FIELDS.filter((field) => isName(request[field]))
   if (named.length === 0) return { ...request, ...normalized }
@@ -69,10 +69,10 @@ export async function nameFields(
  * Returns the address or the ENS name of the configured wallet. A name on this machine is resolved here, not when the
  * configuration is loaded. A wrong name thus affects only commands that use the wallet.
  */
-export async function configuredWallet({ wallet }: Settings, open: OpenBook): Promise<string | undefined> {
+export async function resolveConfiguredWallet({ wallet }: Settings, open: OpenBook): Promise<string | undefined> {
   if (wallet === null || !isName(wallet.value)) return wallet?.value
-  return (await open()).resolve(wallet.value, placeOfWallet(wallet))
+  return (await open()).resolve(wallet.value, toWalletPlace(wallet))
 }
 
 /** Returns the location of the configured wallet, for messages. */
-export const placeOfWallet = (wallet: Settings['wallet']): Place => ({ flag: `the wallet of ${wallet?.from}` })
+export const toWalletPlace = (wallet: Settings['wallet']): Place => ({ flag: `the wallet of ${wallet?.from}` })

@@ -19,15 +19,20 @@ import { openState, type State } from '../../state/open-state.ts'
 import { storeRequestMaxCost } from '../../state/operations.ts'
 import type { GdnCommand } from '../command.ts'
 import { addPriceFlag } from '../cost/fees.ts'
-import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
+import { addMaxCostFlag, readEnforcedLimit } from '../cost/limit.ts'
 import { limitAcceptedOperation } from '../cost/limit-accepted.ts'
 import type { MaxCost, Money } from '../cost/price.ts'
-import { maxUseOfRequest, refuseAboveLimit, reservedForChanges, typicalOfRequest } from '../cost/run-limit.ts'
+import {
+  estimateMaxRequestUse,
+  estimateTypicalRequestUse,
+  refuseAboveLimit,
+  reservedForChanges,
+} from '../cost/run-limit.ts'
 import type { Connection, Deps, Spending, SpendingKind, SpendingRun } from '../deps.ts'
 import { uuid } from '../flags/common.ts'
 import { safe } from '../io/io.ts'
 import type { Progress } from '../io/progress.ts'
-import { noteMovedNames, withReceiverName, withWrittenNames } from './ens-names.ts'
+import { noteMovedNames, restoreNames, withReceiverName } from './ens-names.ts'
 
 export interface OperationFlags {
   again?: boolean
@@ -37,11 +42,14 @@ export interface OperationFlags {
   yes?: boolean
 }
 
-const GROUP = 'Sending and waiting'
+const SENDING_GROUP = 'Sending and waiting'
 
 export function addOperationFlags(command: GdnCommand): void {
-  command.switchFlag('--again', 'Send another request, regardless of the outcome of earlier requests', GROUP)
-  command.valueFlag('--operation <id>', 'UUID of the operation to resume or to create', { parse: uuid, group: GROUP })
+  command.switchFlag('--again', 'Send another request, regardless of the outcome of earlier requests', SENDING_GROUP)
+  command.valueFlag('--operation <id>', 'UUID of the operation to resume or to create', {
+    parse: uuid,
+    group: SENDING_GROUP,
+  })
   addMaxCostFlag(command, 'the request')
   addPriceFlag(command)
 }
@@ -65,7 +73,7 @@ export async function operateOnce(
   deps: Deps,
   connection: Connection,
   flags: OperationFlags,
-  wanted: CommandRequest,
+  request: CommandRequest,
   onAccepted: (accepted: AcceptedOperation) => Promise<WaitResult>,
 ): Promise<void> {
   const { io, signals, now, startedAt, sleep } = deps
@@ -81,8 +89,8 @@ export async function operateOnce(
   })
   // With --operation, the server may already have the operation even if this machine has no record of it.
   const reporter = new EventReporter(deps, operation !== undefined)
-  const permission = new Permission({ deps, connection, flags, wanted })
-  const { findBlockchain: _find, limit, ...wantedRequest } = wanted
+  const permission = new SpendingPermission({ deps, connection, flags, request })
+  const { findBlockchain: _find, limit, ...wantedRequest } = request
   const state = await openState(settings.stateDir, { signal: signals.signal })
   await operate(
     {
@@ -97,9 +105,9 @@ export async function operateOnce(
     },
     {
       ...wantedRequest,
-      content: withWrittenNames(io, wanted.content),
+      content: restoreNames(io, request.content),
       // `permit` has already set `ownLimit`.
-      request: async () => withReceiverName(io, await wanted.request(permission.ownLimit)),
+      request: async () => withReceiverName(io, await request.request(permission.ownLimit)),
       permit: (id, storedLimit) => permission.permit(id, storedLimit),
       again,
       operationId: operation ?? null,
@@ -108,7 +116,7 @@ export async function operateOnce(
       mayForget: server.isLoopback && backend.id === null,
     },
     async (accepted) => {
-      reporter.done()
+      reporter.stop()
       noteMovedNames(io, accepted.request.body)
       if (limit === undefined && reporter.isRepeated) await permission.limitAccepted(accepted, state)
       const ending = await onAccepted(accepted)
@@ -117,7 +125,7 @@ export async function operateOnce(
       return ending
     },
   ).finally(() => {
-    reporter.done()
+    reporter.stop()
     state.close()
   })
 }
@@ -126,14 +134,14 @@ interface OperationContext {
   deps: Deps
   connection: Connection
   flags: OperationFlags
-  wanted: CommandRequest
+  request: CommandRequest
 }
 
 /** Requests permission for an operation, and sets its cost limit. */
-class Permission {
+class SpendingPermission {
   /** The limit of the operation, in wei; null if it has none. Set by `permit`. */
   ownLimit: bigint | null = null
-  #permitted: RunLimit | null = null
+  #permittedLimit: RunLimit | null = null
   readonly #operating: OperationContext
 
   constructor(operating: OperationContext) {
@@ -141,18 +149,18 @@ class Permission {
   }
 
   async permit(id: string, storedLimit: bigint | null): Promise<RunLimit | null> {
-    const { deps, connection, flags, wanted } = this.#operating
-    if (wanted.limit !== undefined) return wanted.limit
-    const { blockchain, findBlockchain, endpoint } = wanted
+    const { deps, connection, flags, request } = this.#operating
+    if (request.limit !== undefined) return request.limit
+    const { blockchain, findBlockchain, endpoint } = request
     const commandLimit =
-      flags.maxCost === undefined ? null : await operationLimit(deps, connection, flags, { ...wanted, id })
+      flags.maxCost === undefined ? null : await readOperationLimit(deps, connection, flags, { ...request, id })
     this.ownLimit = commandLimit ?? storedLimit
     const maxCost = this.ownLimit === null ? null : { wei: this.ownLimit, isSet: commandLimit !== null }
     const run = operationRun(id, endpoint, maxCost)
-    const permitted = await deps.permit({ connection, blockchain, findBlockchain, run, ...spendingKind(wanted) })
-    this.#permitted =
+    const permitted = await deps.permit({ connection, blockchain, findBlockchain, run, ...spendingKind(request) })
+    this.#permittedLimit =
       permitted === null && this.ownLimit === null ? null : runLimit(id, { permitted, commandLimit, storedLimit })
-    return this.#permitted
+    return this.#permittedLimit
   }
 
   /** Sets the limit of an operation that was accepted earlier. */
@@ -160,9 +168,9 @@ class Permission {
     const { deps, connection, flags } = this.#operating
     const { id, request } = accepted
     const commandLimit =
-      flags.maxCost === undefined ? null : async () => this.#permitted ?? (await this.permit(id, null))
-    const keep = (wei: bigint | null) => state.write((sql) => storeRequestMaxCost(sql, request, wei))
-    await limitAcceptedOperation(deps, connection, accepted, { commandLimit, keep, yes: flags.yes })
+      flags.maxCost === undefined ? null : async () => this.#permittedLimit ?? (await this.permit(id, null))
+    const storeLimit = (wei: bigint | null) => state.write((sql) => storeRequestMaxCost(sql, request, wei))
+    await limitAcceptedOperation(deps, connection, accepted, { commandLimit, storeLimit, yes: flags.yes })
   }
 }
 
@@ -182,10 +190,10 @@ export async function quoteOperation(
   const connection = await deps.connect(settings)
   const id = randomUUID()
   const wei =
-    flags.maxCost === undefined ? null : await operationLimit(deps, connection, flags, { ...wantedRequest, id })
+    flags.maxCost === undefined ? null : await readOperationLimit(deps, connection, flags, { ...wantedRequest, id })
   const run = operationRun(id, endpoint, wei === null ? null : { wei, isSet: true })
   await deps.quote?.({ connection, blockchain, findBlockchain, run, ...spendingKind(wantedRequest) }, () =>
-    typicalOfRequest(endpoint, Object(content)),
+    estimateTypicalRequestUse(endpoint, Object(content)),
   )
 }
 
@@ -193,7 +201,7 @@ export async function quoteOperation(
 const operationRun = (id: string, endpoint: string, maxCost: SpendingRun['maxCost']): SpendingRun => ({
   id,
   isOperation: true,
-  canLimit: maxCost !== null || MINTS.has(endpoint),
+  canLimit: maxCost !== null || MINT_ENDPOINT_NAMES.has(endpoint),
   accepted: 0,
   maxCost,
 })
@@ -204,7 +212,7 @@ const operationRun = (id: string, endpoint: string, maxCost: SpendingRun['maxCos
  *
  * @throws GdnError `max_cost` if the request may cost more; `refused` if the server doesn't limit costs; `usage`
  */
-async function operationLimit(
+async function readOperationLimit(
   deps: Deps,
   connection: Connection,
   flags: Pick<OperationFlags, 'maxCost' | 'price'>,
@@ -224,14 +232,14 @@ async function operationLimit(
       hint: 'Add --blockchain <name>.',
     })
   }
-  const commandLimit = await enforcedLimit(deps, connection, { flags, settings, blockchain })
+  const commandLimit = await readEnforcedLimit(deps, connection, { flags, settings, blockchain })
   await refuseAboveLimit(deps, connection, {
     blockchain,
     run: id,
     commandLimit,
     storedLimit: null,
     isOperation: true,
-    reserved: async () => reservedForChanges(await maxUseOfRequest(endpoint, Object(content))),
+    reserved: async () => reservedForChanges(await estimateMaxRequestUse(endpoint, Object(content))),
   })
   return commandLimit
 }
@@ -239,7 +247,7 @@ async function operationLimit(
 /** Events after which the server may already have accepted the request, perhaps with a different cost limit. */
 const REPEATED_EVENTS: ReadonlySet<OperationEvent['type']> = new Set(['going_on', 'in_doubt', 'found', 'lost'])
 
-const MINTS: ReadonlySet<string> = new Set(MINT_ENDPOINTS)
+const MINT_ENDPOINT_NAMES: ReadonlySet<string> = new Set(MINT_ENDPOINTS)
 
 function spendingKind({ endpoint, content }: Pick<CommandRequest, 'endpoint' | 'content'>): SpendingKind {
   if (endpoint === 'createcollection') {
@@ -264,31 +272,32 @@ class EventReporter {
   async report(event: OperationEvent): Promise<void> {
     if (REPEATED_EVENTS.has(event.type)) this.isRepeated = true
     if (event.type === 'looking') {
-      return await this.#look(`Searching the collection: ${event.ids} of ${count(event.ofIds, 'new NFT')} read`)
+      return await this.#showProgress(`Searching the collection: ${event.ids} of ${count(event.ofIds, 'new NFT')} read`)
     }
     if (event.type === 'looking_again') {
-      return await this.#look(`Not found yet. Searching for another ${Math.ceil(event.waitingMs / 1000)} s`)
+      return await this.#showProgress(`Not found yet. Searching for another ${Math.ceil(event.waitingMs / 1000)} s`)
     }
-    if (event.type === 'refused_for_now') return await this.#look(`Waiting to send the request: ${safe(event.reason)}`)
-    this.done()
-    if (event.type !== 'not_kept') return this.#io.note(sentenceOf(event))
+    if (event.type === 'refused_for_now')
+      return await this.#showProgress(`Waiting to send the request: ${safe(event.reason)}`)
+    this.stop()
+    if (event.type !== 'not_kept') return this.#io.note(formatEvent(event))
     this.#io.warn(
       `The outcome can't be recorded in ${safe(event.path)} (${safe(messageOf(event.error))}). If you repeat the command, gdn will have no record of the outcome.`,
     )
   }
 
-  done(): void {
+  stop(): void {
     this.#progress?.stop()
     this.#progress = null
   }
 
-  async #look(text: string): Promise<void> {
+  async #showProgress(text: string): Promise<void> {
     if (this.#progress === null) this.#progress = await this.#io.progress(text)
     else this.#progress.update(text)
   }
 }
 
-function sentenceOf(
+function formatEvent(
   event: Exclude<OperationEvent, { type: 'refused_for_now' | 'looking' | 'looking_again' | 'not_kept' }>,
 ): string {
   switch (event.type) {

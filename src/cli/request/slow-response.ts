@@ -2,7 +2,7 @@ import type { Io } from '../io/io.ts'
 import type { Progress } from '../io/progress.ts'
 
 /** Time in milliseconds after which progress is shown. */
-const SLOW_MS = 500
+const SHOW_PROGRESS_AFTER_MS = 500
 
 /** Awaits a response. If the response is slow, a terminal shows which server gdn is waiting for. */
 export async function awaitResponse<Response>(io: Io, origin: string, response: Promise<Response>): Promise<Response> {
@@ -10,7 +10,7 @@ export async function awaitResponse<Response>(io: Io, origin: string, response: 
   let progress: Promise<Progress> | undefined
   const timer = setTimeout(() => {
     progress = io.progress(`Waiting for ${origin}`)
-  }, SLOW_MS)
+  }, SHOW_PROGRESS_AFTER_MS)
   try {
     return await response
   } finally {

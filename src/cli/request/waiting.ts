@@ -6,12 +6,12 @@ import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { withProgress } from '../io/progress.ts'
 
-type Target = Pick<Connection, 'client' | 'server'>
+type WaitTarget = Pick<Connection, 'client' | 'server'>
 
 /** Waits until something is final on the chain. Shows the title and the texts that `wait` passes to `onPoll`. */
 export const showWaitForFinality = <Waited>(
   { io, sleep, signals: { signal } }: Deps,
-  { client }: Target,
+  { client }: WaitTarget,
   title: string,
   wait: (deps: waiting.WaitDeps, onPoll: (reason: string) => void) => Promise<Waited>,
 ): Promise<Waited> =>
@@ -28,7 +28,7 @@ function withNextStep<Waited extends { problem: GdnError | null }>(waited: Waite
 /** Waits until every NFT is deployed or failed, and shows progress. */
 export async function showWaitForNfts(
   deps: Deps,
-  target: Target,
+  target: WaitTarget,
   ids: readonly string[],
   timeoutMs: number,
   until: Pick<waiting.NftWait, 'isDone' | 'isAccepted'> = {},
@@ -50,7 +50,7 @@ export async function showWaitForNfts(
 /** Waits until a transfer is final, and shows progress. */
 export async function showWaitForTransfer(
   deps: Deps,
-  target: Target,
+  target: WaitTarget,
   transfer: waiting.AcceptedTransfer,
   timeoutMs: number,
 ): Promise<waiting.WaitedForTransfer> {
@@ -69,7 +69,7 @@ export async function showWaitForTransfer(
 /** Waits until a collection is deployed and has an address, and shows progress. */
 export async function showWaitForCollection(
   deps: Deps,
-  target: Target,
+  target: WaitTarget,
   id: string,
   timeoutMs?: number,
 ): Promise<waiting.WaitedForCollection> {

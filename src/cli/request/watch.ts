@@ -9,13 +9,13 @@ const MAX_WAIT_MS = 5000
 
 /** The functions that fetch and print a watched list. */
 interface WatchedList<Seen> {
-  look(signal: AbortSignal): Promise<Seen>
-  records(snapshot: Seen): readonly DataRecord[]
+  readSnapshot(signal: AbortSignal): Promise<Seen>
+  toRecords(snapshot: Seen): readonly DataRecord[]
   /** Returns whether the records can no longer change. */
   isFinal(snapshot: Seen): boolean
   view: View
   /** Formats the fetched records for a terminal. */
-  text(snapshot: Seen): Promise<string>
+  formatText(snapshot: Seen): Promise<string>
 }
 
 /**
@@ -42,11 +42,11 @@ export async function watch<Seen>(deps: Deps, flags: OutputFlags, watched: Watch
   let wait = FIRST_WAIT_MS
   try {
     do {
-      snapshot = await watched.look(signals.signal)
-      const changed = watched.records(snapshot).filter((record) => !isDeepStrictEqual(before.get(record[id]), record))
+      snapshot = await watched.readSnapshot(signals.signal)
+      const changed = watched.toRecords(snapshot).filter((record) => !isDeepStrictEqual(before.get(record[id]), record))
       for (const record of changed) before.set(record[id], record)
       if (block === null) await output.many(changed)
-      else block.show((await watched.text(snapshot)).trimEnd().split('\n'))
+      else block.show((await watched.formatText(snapshot)).trimEnd().split('\n'))
       if (watched.isFinal(snapshot)) break
       wait = changed.length > 0 ? FIRST_WAIT_MS : Math.min(wait * 2, MAX_WAIT_MS)
       await sleep(wait, signals.signal)

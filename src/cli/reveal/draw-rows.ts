@@ -1,6 +1,6 @@
-import { isSigned, QUICKNET } from '../../api/beacon.ts'
+import { isValidSignature, QUICKNET } from '../../api/beacon.ts'
 import type { ProvenanceRecord } from '../../api/endpoints/getprovenances.ts'
-import { isoOfSeconds, roundFor, type ShuffleRule, timeOfRound } from '../../api/shuffle-rule.ts'
+import { computeRoundTime, findRound, formatIsoSeconds, type ShuffleRule } from '../../api/shuffle-rule.ts'
 import { openRun } from '../../batch/runs/runs.ts'
 import type { BatchOptions } from '../../batch/types.ts'
 import { GdnError, isInterruption } from '../../core/errors.ts'
@@ -12,10 +12,10 @@ import { drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import type { BeaconSource, RelayProblem } from '../../reveal/shuffle/read-beacon.ts'
 import { findCommittedRun } from '../../reveal/unrevealed.ts'
 import { recordDrop } from '../batch/reveal/record-drop.ts'
-import { sealOnChain } from '../batch/reveal/seal-on-chain.ts'
-import { commitmentsOf, sealIn } from '../batch/reveal/shuffled-drop.ts'
+import { readSealOnChain } from '../batch/reveal/seal-on-chain.ts'
+import { findSeal, readCommitments } from '../batch/reveal/shuffled-drop.ts'
 import { ifReadable } from '../connect/if-readable.ts'
-import { type BeaconFlags, openBeaconOf } from '../connect/open-beacon.ts'
+import { type BeaconFlags, openConfiguredBeacon } from '../connect/open-beacon.ts'
 import type { ReaderFlags } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { Progress } from '../io/progress.ts'
@@ -42,14 +42,14 @@ export async function drawRows(
   revealing: RevealInput & { flags: BeaconFlags & ReaderFlags; rule: ShuffleRule },
 ): Promise<Draw> {
   const { opened, rows, flags, rule } = revealing
-  const { provenance, rows: slots } = rows.commitment
+  const { provenance, rowCount: slots } = rows.commitment
   const find = async () => {
     const { contractAddress } = opened.options
-    return sealIn(await commitmentsOf(deps, connection, contractAddress), provenance)
+    return findSeal(await readCommitments(deps, connection, contractAddress), provenance)
   }
   const recordKnownSeal = async (seal: StoredSeal | null) =>
     await recordSeal(deps, connection, opened.options, { provenance, seal })
-  const beacon = await openBeaconOf(deps, flags)
+  const beacon = await openConfiguredBeacon(deps, flags)
   const isSealed = (await find()) !== undefined
   const revealed = isSealed ? await revealedSignature(deps, connection, revealing) : null
   if (beacon.isNamed && revealed === null) await refuseNamedBeacon(deps, connection, { ...opened.options, flags })
@@ -70,30 +70,30 @@ export async function drawRows(
     if (!(await sealDrop(deps, connection, { ...revealing, rule, beacon, warning }))) return UNDRAWN_STATE
     await recordKnownSeal({ round: null, roundAt: null, isNamed: beacon.isNamed })
   }
-  const onChain = (record: ProvenanceRecord) => sealOnChain(deps, connection, { ...opened.options, flags }, record)
-  const waiting: WaitReason = { for: 'the drop is sealed, but its seal is not final yet' }
+  const onChain = (record: ProvenanceRecord) => readSealOnChain(deps, connection, { ...opened.options, flags }, record)
+  const waiting: WaitReason = { subject: 'the drop is sealed, but its seal is not final yet' }
   return await withProgress(deps.io, 'Reading the seal of the drop', async (progress) => {
     for (;;) {
-      waiting.for = 'the drop is sealed, but its seal is not final yet'
-      const sealed = await finalSeal(deps, { find, onChain, waits: flags.dryRun !== true, progress }).catch(
+      waiting.subject = 'the drop is sealed, but its seal is not final yet'
+      const sealed = await waitForFinalSeal(deps, { find, onChain, shouldWait: flags.dryRun !== true, progress }).catch(
         async (error: unknown) => {
-          if (error instanceof SealFailed) await recordKnownSeal(null)
+          if (error instanceof SealFailedError) await recordKnownSeal(null)
           throw error
         },
       )
       if (sealed === null) return { ...UNDRAWN_STATE, seal: (await find())?.provenance ?? null }
       const { record, seal } = sealed
-      const round = roundFor(beacon.chain, seal.time + rule.marginSeconds)
+      const round = findRound(beacon.chain, seal.time + rule.marginSeconds)
       const { isNamed } = beacon
-      const draw = { seal: record.provenance, round, roundAt: timeOfRound(beacon.chain, round), isNamed }
+      const draw = { seal: record.provenance, round, roundAt: computeRoundTime(beacon.chain, round), isNamed }
       if (flags.dryRun !== true && revealed === null) await recordKnownSeal({ round, roundAt: draw.roundAt, isNamed })
       if (revealed !== null) {
-        if (!isSigned(beacon.chain, round, Buffer.from(revealed, 'hex')))
+        if (!isValidSignature(beacon.chain, round, Buffer.from(revealed, 'hex')))
           throw otherBeaconError(beacon, seal, rule, revealed)
         return { ...draw, drawn: drawnRows({ provenance, slots, signature: revealed }) }
       }
       if (flags.dryRun === true && !beacon.isNamed && deps.now() < draw.roundAt * 1000) return { ...draw, drawn: null }
-      waiting.for = `the drop is sealed, but round ${round}, which draws its rows, is not available yet`
+      waiting.subject = `the drop is sealed, but round ${round}, which draws its rows, is not available yet`
       const { signature } = await readRound(deps, beacon, round, progress).catch(async (error: unknown) => {
         if (!hasRelays(error)) throw error
         throw error.with({ hint: `${STILL_SEALED_HINT}${rehearsalText(await mayRehearse())}` })
@@ -104,7 +104,7 @@ export async function drawRows(
         await deps.sleep(POLL_MS, deps.signals.signal)
         continue
       }
-      if (beacon.isNamed) deps.io.note(simulation(round, draw.roundAt * 1000 > deps.now()))
+      if (beacon.isNamed) deps.io.note(createSimulation(round, draw.roundAt * 1000 > deps.now()))
       return { ...draw, drawn: drawnRows({ provenance, slots, signature: Buffer.from(signature).toString('hex') }) }
     }
   }).catch((error: unknown) => {
@@ -112,7 +112,7 @@ export async function drawRows(
   })
 }
 
-const simulation = (round: number, isEarly: boolean) =>
+const createSimulation = (round: number, isEarly: boolean) =>
   `Round ${round} is from a beacon that you specified${isEarly ? ', and the beacon signed the round early' : ''}, so the draw is a simulation.`
 
 /** Returns the error for NFTs that were revealed with a round of a different beacon than the one in the flags. */
@@ -122,8 +122,8 @@ function otherBeaconError(
   { marginSeconds }: ShuffleRule,
   signature: string,
 ) {
-  const round = roundFor(QUICKNET, seal.time + marginSeconds)
-  const isDrand = isNamed && isSigned(QUICKNET, round, Buffer.from(signature, 'hex'))
+  const round = findRound(QUICKNET, seal.time + marginSeconds)
+  const isDrand = isNamed && isValidSignature(QUICKNET, round, Buffer.from(signature, 'hex'))
   const by = isDrand ? `round ${round} of drand` : isNamed ? 'a round of another beacon' : 'a beacon other than drand'
   return new GdnError('refused', `the NFTs were revealed with ${by}, which determines the rows of the drop`, {
     place: isNamed ? { flag: '--beacon' } : {},
@@ -134,7 +134,7 @@ function otherBeaconError(
 interface SealSearch {
   find(): Promise<ProvenanceRecord | undefined>
   onChain(record: ProvenanceRecord): Promise<SealCommitment | null>
-  waits: boolean
+  shouldWait: boolean
   progress: Progress
 }
 
@@ -144,22 +144,22 @@ interface SealSearch {
  *
  * @throws GdnError `refused` if the seal failed
  */
-async function finalSeal(
+async function waitForFinalSeal(
   deps: Deps,
-  { find, onChain, waits, progress }: SealSearch,
+  { find, onChain, shouldWait, progress }: SealSearch,
 ): Promise<{ record: ProvenanceRecord; seal: SealCommitment } | null> {
   for (;;) {
     const record = await find()
-    if (record === undefined) throw new SealFailed()
+    if (record === undefined) throw new SealFailedError()
     const seal = record.is_final === true ? await onChain(record) : null
     if (seal?.isFinal === true) return { record, seal }
-    if (!waits) return null
+    if (!shouldWait) return null
     progress.update('Waiting until the seal of the drop is final')
     await deps.sleep(POLL_MS, deps.signals.signal)
   }
 }
 
-class SealFailed extends GdnError {
+class SealFailedError extends GdnError {
   constructor() {
     super('refused', 'the seal of the drop failed, so its rows are not drawn', {
       hint: 'No NFT was updated. Run the same command again to seal the drop.',
@@ -191,7 +191,7 @@ const hasRelays = (error: unknown): error is GdnError & { details: { relays: Rel
 /** Waits until a round is published, and reads it. */
 async function readRound(deps: Deps, beacon: BeaconSource, round: number, progress: Progress) {
   const { io, now, sleep, signals } = deps
-  const at = timeOfRound(beacon.chain, round) * 1000
+  const at = computeRoundTime(beacon.chain, round) * 1000
   const of = beacon.isNamed ? 'the beacon that you specified' : 'drand'
   const shownTexts = new Set<string>()
   let hasFailed = false
@@ -214,7 +214,7 @@ async function readRound(deps: Deps, beacon: BeaconSource, round: number, progre
       const last = hasRelays(error) ? error.details.relays.at(-1) : undefined
       if (isEarly)
         show(
-          `Waiting for round ${round} of ${of}, due at ${isoOfSeconds(at / 1000)}`,
+          `Waiting for round ${round} of ${of}, due at ${formatIsoSeconds(at / 1000)}`,
           ` (${remainingTimeText(msLeft)} left)`,
         )
       else show(`Waiting for a drand relay that has round ${round}`, ` (${last?.origin}: ${last?.why})`)
@@ -225,14 +225,16 @@ async function readRound(deps: Deps, beacon: BeaconSource, round: number, progre
 
 /** The reason why the command waits, as a sentence. */
 interface WaitReason {
-  for: string
+  subject: string
 }
 
 /** Returns the error for a wait that was interrupted or exceeded --timeout. Returns other errors unchanged. */
 function addResumeHint(error: unknown, waiting: WaitReason): unknown {
-  if (isTimeUp(error)) return new GdnError('pending', waiting.for, { hint: RESUME })
+  if (isTimeUp(error)) return new GdnError('pending', waiting.subject, { hint: RESUME_HINT })
   const isInterrupted = error instanceof GdnError && isInterruption(error)
-  return isInterrupted ? error.withHint(`${waiting.for[0]?.toUpperCase()}${waiting.for.slice(1)}. ${RESUME}`) : error
+  return isInterrupted
+    ? error.withHint(`${waiting.subject[0]?.toUpperCase()}${waiting.subject.slice(1)}. ${RESUME_HINT}`)
+    : error
 }
 
-const RESUME = 'Run the same command again to keep waiting.'
+const RESUME_HINT = 'Run the same command again to keep waiting.'

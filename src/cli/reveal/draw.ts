@@ -20,7 +20,7 @@ export interface Draw {
 export const UNDRAWN_STATE: Draw = { seal: null, round: null, roundAt: null, isNamed: false, drawn: null }
 
 /** @throws GdnError `usage` if the number in `--abandon-rows` isn't the number of rows without an NFT */
-export function checkAbandoned({ notMinted, undeployed }: RevealPlan, abandonRows: number | undefined): void {
+export function checkAbandonedRows({ notMinted, undeployed }: RevealPlan, abandonRows: number | undefined): void {
   const missing = notMinted - undeployed
   if (abandonRows === undefined || abandonRows === missing) return
   const finding =

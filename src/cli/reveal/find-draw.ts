@@ -1,31 +1,31 @@
-import { isSigned } from '../../api/beacon.ts'
+import { isValidSignature } from '../../api/beacon.ts'
 import { isEvm } from '../../api/blockchains.ts'
 import type { ProvenanceRecord } from '../../api/endpoints/getprovenances.ts'
-import { isMargin, roundFor } from '../../api/shuffle-rule.ts'
+import { findRound, isValidMargin } from '../../api/shuffle-rule.ts'
 import type { BatchOptions } from '../../batch/types.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { LocalContents } from '../../files/local-content.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
 import { PROVENANCE_SIGNATURE } from '../../manifest/reveal-keys.ts'
-import { dropStateOf, type SealedSlots } from '../../reveal/drop-state.ts'
-import { Commitment, leavesIn, provenanceOf, rowContentHash } from '../../reveal/leaves.ts'
+import { readDropState, type SealedSlots } from '../../reveal/drop-state.ts'
+import { Commitment, computeProvenance, parseLeaves, rowContentHash } from '../../reveal/leaves.ts'
 import { mintedSlots, type RowWithoutNft, refuseOtherIds } from '../../reveal/other-ids.ts'
 import { findCommitment } from '../../reveal/read-commitment.ts'
 import { withOpenRows } from '../../reveal/rows-with-nfts.ts'
 import { type DrawnRows, drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import {
+  createSlotLookup,
   findMisplacedRows,
-  isSaltOf,
+  isSaltOfAnyLeaf,
   type MisplacedRow,
-  proofOfNft,
   type RevealedRow,
+  readShuffleProof,
   type Salts,
-  slotsBySalt,
 } from '../../reveal/slots-shown.ts'
 import { findCommittedRun, type StoredCommitment } from '../../reveal/unrevealed.ts'
-import { knownSeal, sealOnChain } from '../batch/reveal/seal-on-chain.ts'
-import { commitmentsOf, sealIn } from '../batch/reveal/shuffled-drop.ts'
-import { type BeaconFlags, openBeaconOf } from '../connect/open-beacon.ts'
+import { readSealOnChain, toStoredSeal } from '../batch/reveal/seal-on-chain.ts'
+import { findSeal, readCommitments } from '../batch/reveal/shuffled-drop.ts'
+import { type BeaconFlags, openConfiguredBeacon } from '../connect/open-beacon.ts'
 import { openVerifier } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
 
@@ -69,19 +69,19 @@ export async function findDraw(deps: Deps, connection: Connection, drawing: Draw
   if (drops.length === 0) return null
   const revealedRows = await readRevealedRows(deps, connection, drawing)
   if (revealedRows.signature === null) return null
-  const contents = await contentsOf(drawing)
+  const contents = await readContents(drawing)
   for (const sealedDrop of drops) {
     if (sealedDrop.seal.status !== 'deployed') continue
     if (!(await isDrawnBy(deps, connection, drawing, sealedDrop, revealedRows.signature))) continue
     const { provenance } = sealedDrop.drop
-    const leaves = leavesIn(await leavesOf(deps, connection, options.blockchain, sealedDrop))
+    const leaves = parseLeaves(await readLeaves(deps, connection, options.blockchain, sealedDrop))
     const drawn = drawnRows({ provenance, slots: leaves.length, signature: revealedRows.signature })
     if (contents === null) return drawn
     const commitment = new Commitment(Buffer.concat(contents), sealedDrop.rule)
     const isUnedited = commitment.provenance === provenance
     // Check that the manifest belongs to this drop, because drops that were sealed at about the same time have the same
     // round.
-    const isOfDrop = isUnedited || revealedRows.rows.some(({ salt }) => isSaltOf(leaves, contents, salt))
+    const isOfDrop = isUnedited || revealedRows.rows.some(({ salt }) => isSaltOfAnyLeaf(leaves, contents, salt))
     if (!isOfDrop && drops.length > 1) continue
     const seed = isUnedited ? commitment.seed : ownCommitment && Buffer.from(ownCommitment.seed, 'hex')
     const salts = seed === null ? { leaves, contents } : { seed }
@@ -102,15 +102,15 @@ export async function findSealed(deps: Deps, connection: Connection, drawing: Dr
   const ownCommitment = keptRun?.commitment ?? null
   if (!isEvm(drawing.options.blockchain) || ownCommitment?.shuffle === null) return null
   const drops = await sealedDrops(deps, connection, drawing, ownCommitment)
-  const contents = drops.length === 0 ? null : await contentsOf(drawing)
+  const contents = drops.length === 0 ? null : await readContents(drawing)
   if (contents === null) return null
   const rows = Buffer.concat(contents)
   // An edited manifest has a different commitment from that of the drop.
   const sealedDrop = drops.find(({ drop, rule }) => new Commitment(rows, rule).provenance === drop.provenance)
   if (sealedDrop === undefined) return null
-  const recordedSeal = dropStateOf({ reading: keptRun?.reading ?? {} })?.seal ?? null
+  const recordedSeal = readDropState({ reading: keptRun?.reading ?? {} })?.seal ?? null
   const seal =
-    recordedSeal?.round == null ? await knownSeal(deps, connection, drawing.options, sealedDrop) : recordedSeal
+    recordedSeal?.round == null ? await toStoredSeal(deps, connection, drawing.options, sealedDrop) : recordedSeal
   return { slots: contents.length, state: { phase: 'sealed', seal } }
 }
 
@@ -129,9 +129,9 @@ export async function isEditedSince(
 ): Promise<boolean> {
   // Standard input can be read only once. No unrevealed drop has rows from it.
   if (drawing.options.manifestPath === null) return false
-  const commitments = await commitmentsOf(deps, connection, drawing.options.contractAddress)
+  const commitments = await readCommitments(deps, connection, drawing.options.contractAddress)
   if (commitments.length === 0) return false
-  const contents = await contentsOf(drawing)
+  const contents = await readContents(drawing)
   const match = contents === null ? null : findCommitment(new Commitment(Buffer.concat(contents), null), commitments)
   if (match === null) return true
   const { provenance, rule } = match
@@ -152,28 +152,30 @@ async function sealedDrops(
   const { client } = connection
   await client.learnCapabilities({ signal: deps.signals.signal })
   if (client.supports('updates') !== true) return []
-  const commitments = await commitmentsOf(deps, connection, contractAddress)
+  const commitments = await readCommitments(deps, connection, contractAddress)
   return commitments.flatMap((drop): SealedDrop[] => {
-    const seal = sealIn(commitments, drop.provenance)
+    const seal = findSeal(commitments, drop.provenance)
     const isOther = ownCommitment !== null && ownCommitment.provenance !== drop.provenance
-    const margin = drop.shuffle_margin ?? 0
-    return !isMargin(margin) || seal === undefined || isOther ? [] : [{ drop, seal, rule: { marginSeconds: margin } }]
+    const marginSeconds = drop.shuffle_margin ?? 0
+    return !isValidMargin(marginSeconds) || seal === undefined || isOther
+      ? []
+      : [{ drop, seal, rule: { marginSeconds } }]
   })
 }
 
 /** Returns the content hashes of the rows; null if the manifest has problems, which the plan reports. */
-async function contentsOf({ read, contents }: Pick<DrawInput, 'read' | 'contents'>): Promise<Buffer[] | null> {
+async function readContents({ read, contents }: Pick<DrawInput, 'read' | 'contents'>): Promise<Buffer[] | null> {
   const hashes: Buffer[] = []
   for await (const item of read()) {
     if ('issue' in item) return null
     const files = new Map<string, string>()
-    for (const { key, path } of item.row.localFiles) files.set(key, (await contents.of(path)).sha256)
+    for (const { key, path } of item.row.localFiles) files.set(key, (await contents.read(path)).sha256)
     hashes.push(rowContentHash(item.row, files))
   }
   return hashes
 }
 
-const MAX_NAMED = 10
+const MAX_LISTED_ROWS = 10
 
 /**
  * Returns the drawn rows if the manifest's rows have the positions and IDs of their slots.
@@ -191,7 +193,7 @@ async function checkDrawOrder(
   // If no row has an NFT, the manifest was probably renamed. Rows that follow the slots were added later.
   const ofSlots = rows.length === 0 ? [] : missing.filter(({ position }) => position < drawn.slots)
   const { provenance } = drawn
-  await refuseOtherIds({ client, signal }, options, ofSlots, { provenance, slotOf: slotsBySalt(drawn, salts) })
+  await refuseOtherIds({ client, signal }, options, ofSlots, { provenance, slotOf: createSlotLookup(drawn, salts) })
   return drawn
 }
 
@@ -199,8 +201,8 @@ async function checkDrawOrder(
 function refuseMovedRows({ manifestPath }: BatchOptions, moved: readonly MisplacedRow[]): void {
   const [first] = moved
   if (first === undefined) return
-  const named = moved.slice(0, MAX_NAMED).map(({ line, slot }) => `line ${line} was minted as slot ${slot}`)
-  const more = moved.length > MAX_NAMED ? ', …' : ''
+  const named = moved.slice(0, MAX_LISTED_ROWS).map(({ line, slot }) => `line ${line} was minted as slot ${slot}`)
+  const more = moved.length > MAX_LISTED_ROWS ? ', …' : ''
   throw new GdnError('edited_rows', `rows of the shuffled drop were moved: ${named.join(', ')}${more}`, {
     place: { file: manifestPath ?? undefined, line: first.line },
     hint: 'Nothing was sent. Restore the order of the rows, because the draw depends on their positions. To mint more rows, use another manifest.',
@@ -222,12 +224,12 @@ export async function readRevealedRows(
   { client }: Connection,
   { options, read }: Pick<DrawInput, 'options' | 'read'>,
 ): Promise<RevealedRows> {
-  return await withOpenRows({ ...options, signal }, client, read(), async ({ found }) => {
+  return await withOpenRows({ ...options, signal }, client, read(), async ({ readMatches }) => {
     const revealedRows: RevealedRows = { rows: [], missing: [], signature: null }
-    for await (const { candidate, nft } of found()) {
+    for await (const { candidate, nft } of readMatches()) {
       if (nft === undefined)
         revealedRows.missing.push({ position: candidate.row.position, line: candidate.row.row.line })
-      const proof = proofOfNft(nft?.request_metadata)
+      const proof = readShuffleProof(nft?.request_metadata)
       if (proof === null) continue
       const { signature, salt } = proof
       revealedRows.signature ??= signature
@@ -246,12 +248,12 @@ async function isDrawnBy(
   { rule, seal }: SealedDrop,
   signature: string,
 ): Promise<boolean> {
-  const beacon = await openBeaconOf(deps, flags)
-  const onChain = await sealOnChain(deps, connection, { ...options, flags: {} }, seal)
+  const beacon = await openConfiguredBeacon(deps, flags)
+  const onChain = await readSealOnChain(deps, connection, { ...options, flags: {} }, seal)
   if (onChain === null) return false
-  return isSigned(
+  return isValidSignature(
     beacon.chain,
-    roundFor(beacon.chain, onChain.time + rule.marginSeconds),
+    findRound(beacon.chain, onChain.time + rule.marginSeconds),
     Buffer.from(signature, 'hex'),
   )
 }
@@ -261,7 +263,7 @@ async function isDrawnBy(
  *
  * @throws GdnError `unreachable`, or `bad_answer` if the content is that of a different file
  */
-async function leavesOf(
+async function readLeaves(
   deps: Deps,
   { server }: Connection,
   blockchain: BatchOptions['blockchain'],
@@ -272,7 +274,7 @@ async function leavesOf(
     const url = seal.leaves_url ?? ''
     const stored = 'reason' in verifier ? null : await verifier.storage.read(url)
     if (stored?.kind !== 'bytes') throw new GdnError('unreachable', `the leaves file ${url} can't be read`)
-    if (provenanceOf(stored.bytes) === drop.provenance) return stored.bytes
+    if (computeProvenance(stored.bytes) === drop.provenance) return stored.bytes
     throw new GdnError('bad_answer', `the leaves file ${url} does not have the hash ${drop.provenance}`)
   } finally {
     await close()

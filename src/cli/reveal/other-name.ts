@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
-import { sameAddress } from '../../api/same-address.ts'
-import { howToTake } from '../../batch/runs/moved-run.ts'
+import { isSameAddress } from '../../api/same-address.ts'
+import { formatTakeoverFlags } from '../../batch/runs/moved-run.ts'
 import { listRuns } from '../../batch/runs/runs.ts'
 import type { BatchOptions } from '../../batch/types.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { Commitment } from '../../reveal/leaves.ts'
-import { commitmentOf, findCommittedRun } from '../../reveal/unrevealed.ts'
+import { findCommittedRun, readStoredCommitment } from '../../reveal/unrevealed.ts'
 
 /**
  * Returns the generation of the manifest's run that has committed to its rows. A later generation, started with
@@ -18,7 +18,8 @@ export async function committedGeneration(
   for (const run of await listRuns(stateDir)) {
     const isSame =
       run.manifestPath === manifestPath && run.runName === (runName ?? null) && run.blockchain === blockchain
-    const ownCommitment = isSame && sameAddress(run.contractAddress, contractAddress) ? commitmentOf(run) : null
+    const ownCommitment =
+      isSame && isSameAddress(run.contractAddress, contractAddress) ? readStoredCommitment(run) : null
     if (ownCommitment !== null && commitment.withRule(ownCommitment.shuffle).provenance === ownCommitment.provenance)
       return run.generation
   }
@@ -33,7 +34,8 @@ export async function refuseOtherName(options: BatchOptions, provenance: string)
   if ((await findCommittedRun(options)) !== undefined) return
   const { stateDir, contractAddress, manifestPath } = options
   const committedRun = (await listRuns(stateDir)).find(
-    (run) => commitmentOf(run)?.provenance === provenance && sameAddress(run.contractAddress, contractAddress),
+    (run) =>
+      readStoredCommitment(run)?.provenance === provenance && isSameAddress(run.contractAddress, contractAddress),
   )
   if (committedRun === undefined) return
   const { name, runName, manifestPath: manifest } = committedRun
@@ -45,7 +47,7 @@ export async function refuseOtherName(options: BatchOptions, provenance: string)
       place: { file: manifestPath ?? undefined },
       hint: `Nothing was sent. ${
         isGone
-          ? `If that file was moved or renamed to this path, add ${howToTake({ runName, manifest })}.`
+          ? `If that file was moved or renamed to this path, add ${formatTakeoverFlags({ runName, manifest })}.`
           : 'Use that file and the name of the run, so that gdn also updates its records.'
       }`,
     },

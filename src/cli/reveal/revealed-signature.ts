@@ -9,7 +9,7 @@ export async function revealedSignature(
   connection: Connection,
   { opened: { options, read }, rows: { commitment } }: RevealInput,
 ): Promise<string | null> {
-  const { provenance, rows: slots } = commitment
+  const { provenance, rowCount: slots } = commitment
   const { rows } = await readRevealedRows(deps, connection, { options, read })
   return findDrawnRows(rows, { provenance, slots, saltOf: (row) => commitment.saltOf(row) })?.signature ?? null
 }

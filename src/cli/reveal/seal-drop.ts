@@ -1,13 +1,13 @@
-import { sealOf } from '../../api/provenance-seal.ts'
+import { computeSeal } from '../../api/provenance-seal.ts'
 import type { ShuffleRule } from '../../api/shuffle-rule.ts'
 import { storeRunMaxCost } from '../../batch/runs/runs.ts'
 import type { BatchOptions } from '../../batch/types.ts'
-import { isNotFinal } from '../../client/responses.ts'
+import { isDropNotFinalError } from '../../client/responses.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
-import { ipfsUrlOf } from '../../files/local-content.ts'
+import { computeIpfsUrl } from '../../files/local-content.ts'
 import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
 import type { ReadCommitment } from '../../reveal/read-commitment.ts'
 import type { BeaconSource } from '../../reveal/shuffle/read-beacon.ts'
@@ -16,18 +16,18 @@ import type { OpenedManifest } from '../batch/mint-manifest.ts'
 import type { BatchMintFlags } from '../batch/options/flags.ts'
 import { formatPlanFlags, formatServerFlags } from '../batch/options/format-flags.ts'
 import { backUpText } from '../batch/reveal/next-reveal.ts'
-import { flagsOfRule } from '../batch/reveal/shuffled.ts'
+import { formatShuffleFlags } from '../batch/reveal/shuffled.ts'
 import { runCommands } from '../batch/runs/run-commands.ts'
 import { networkText } from '../connect/is-without-value.ts'
-import { maximumCost, noteCost, printNotes } from '../cost/at-most.ts'
-import { enforcedLimit } from '../cost/limit.ts'
-import { maxUseOfChanges, refuseAboveLimit, reservedForChanges, sumOfUses } from '../cost/run-limit.ts'
+import { findMaximumCost, noteCost, printNotes } from '../cost/at-most.ts'
+import { readEnforcedLimit } from '../cost/limit.ts'
+import { estimateMaxChangeUse, refuseAboveLimit, reservedForChanges, sumUses } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { withProgress } from '../io/progress.ts'
 import { limitChanges, permitChanges } from '../plan/change-nfts.ts'
 import { changeOnce } from '../request/change-once.ts'
-import { checkAbandoned } from './draw.ts'
+import { checkAbandonedRows } from './draw.ts'
 
 /** A shuffled drop to reveal. */
 export interface RevealInput {
@@ -88,7 +88,7 @@ export async function sealDrop(deps: Deps, connection: Connection, revealing: Se
           await commitSeal(deps, connection, revealing, limit)
           return true
         } catch (error) {
-          if (!isNotFinal(error)) throw error
+          if (!isDropNotFinalError(error)) throw error
           progress.update('Waiting until all NFTs of the drop are final')
           await deps.sleep(POLL_MS, deps.signals.signal)
         }
@@ -112,7 +112,7 @@ async function howToMint(options: BatchOptions, rule: ShuffleRule, flags: BatchM
   if (keptRun !== undefined && keptRun.counts.failed > 0 && keptRun.counts.pending === 0)
     return `${runCommands(keptRun.run, undefined)('retry')}${formatServerFlags(flags)}`
   const manifest = shellWord(safe(options.manifestPath ?? '<manifest>'))
-  return `gdn batch mint ${manifest}${formatPlanFlags(flags)} --unrevealed <file> ${flagsOfRule(rule)}`
+  return `gdn batch mint ${manifest}${formatPlanFlags(flags)} --unrevealed <file> ${formatShuffleFlags(rule)}`
 }
 
 /** @throws GdnError `refused` unless exactly the rows without an NFT are abandoned; `not_confirmed` */
@@ -124,7 +124,7 @@ export async function confirmAbandoned(
 ): Promise<void> {
   const missing = plan.notMinted - plan.undeployed
   const are = missing === 1 ? 'is' : 'are'
-  checkAbandoned(plan, abandonRows)
+  checkAbandonedRows(plan, abandonRows)
   if (missing === 0 || abandonRows === missing) return
   const notMintedText = `${count(missing, 'row')} ${are} not minted`
   if (!io.isInteractive || yes === true) {
@@ -154,9 +154,9 @@ async function permitSeal(
   { run, pending }: RevealPlan,
 ): Promise<RunLimit> {
   const { blockchain } = options
-  const commandLimit = await enforcedLimit(deps, connection, { flags, settings, blockchain })
+  const commandLimit = await readEnforcedLimit(deps, connection, { flags, settings, blockchain })
   const worstUse = async () =>
-    sumOfUses([await maxUseOfChanges('provenance', 1), await maxUseOfChanges('update', pending)])
+    sumUses([await estimateMaxChangeUse('provenance', 1), await estimateMaxChangeUse('update', pending)])
   const stored = { run: run.id, storedLimit: run.maxCost }
   const reservedUse = async () => reservedForChanges(await worstUse())
   await refuseAboveLimit(deps, connection, { blockchain, commandLimit, ...stored, reserved: reservedUse })
@@ -166,7 +166,7 @@ async function permitSeal(
   if (flags.yes) {
     await noteCost(deps, connection, blockchain, priced)
   } else {
-    const cost = await maximumCost(deps, connection, blockchain, priced)
+    const cost = await findMaximumCost(deps, connection, blockchain, priced)
     printNotes(deps, cost.notes)
     deps.io.note(
       `A seal is permanent: no more rows of the drop can be minted, and a later round of ${beacon.isNamed ? 'the beacon that you specified' : 'drand'} draws the rows. ${waitAfterSeal(rule, beacon)}`,
@@ -186,8 +186,8 @@ async function commitSeal(
 ): Promise<void> {
   const { blockchain, contractAddress: contract_address } = options
   const { provenance: seal_of, leaves } = commitment
-  const provenance = sealOf(seal_of)
-  const request = { contract_address, provenance, seal_of, leaves_url: await ipfsUrlOf(leaves) }
+  const provenance = computeSeal(seal_of)
+  const request = { contract_address, provenance, seal_of, leaves_url: await computeIpfsUrl(leaves) }
   const reference = `seal:${seal_of}`
   const change = {
     endpoint: 'commitprovenance' as const,

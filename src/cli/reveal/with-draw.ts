@@ -1,5 +1,5 @@
 import { repeatedGeneration } from '../../batch/runs/runs.ts'
-import { drawOf, withDrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
+import { toDraw, withDrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import type { BeaconFlags } from '../connect/open-beacon.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { PlanSource } from '../plan/open-plan.ts'
@@ -26,6 +26,6 @@ export async function withDraw<Source extends PlanSource>(
   const drawing = { options, read: readRows, contents, flags }
   const drawn = await findDraw(deps, connection, drawing)
   if (drawn === null) return { ...source, sealed: await findSealed(deps, connection, drawing) }
-  const reading = { ...options.reading, draw: drawOf(drawn) }
+  const reading = { ...options.reading, draw: toDraw(drawn) }
   return { ...source, drawn, options: { ...options, reading }, read: (saved) => withDrawnRows(read(saved), drawn) }
 }

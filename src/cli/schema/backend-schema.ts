@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { fieldRules } from '../../api/openapi/fields-schema.ts'
-import { type Json, plainJsonSchema, when } from '../../api/openapi/json-schema.ts'
-import { settingsFile } from '../../server/settings/schema.ts'
+import { conditionalSchema, type Json, plainJsonSchema } from '../../api/openapi/json-schema.ts'
+import { settingsFileSchema } from '../../server/settings/schema.ts'
 import { SIGNER_KINDS } from '../../server/settings/signer-schema.ts'
 
 /** Adds the schema of signers, which zod can't derive because a function parses them. */
@@ -10,7 +10,7 @@ function signerRules(schema: z.core.$ZodType): Json | undefined {
   const kinds = SIGNER_KINDS.get(parent)
   if (kinds === undefined) return fieldRules(schema)
   const [having, without] = [kinds.having, kinds.without].map((kind) => plainJsonSchema(kind, 'input', signerRules))
-  return { type: 'object', ...when({ required: [kinds.field] }, having ?? {}, without) }
+  return { type: 'object', ...conditionalSchema({ required: [kinds.field] }, having ?? {}, without) }
 }
 
-export const backendSchema = (): Json => plainJsonSchema(settingsFile, 'input', signerRules)
+export const backendSchema = (): Json => plainJsonSchema(settingsFileSchema, 'input', signerRules)

@@ -1,6 +1,6 @@
 import { fieldRules } from '../../api/openapi/fields-schema.ts'
 import { describeFields, type Json, plainJsonSchema } from '../../api/openapi/json-schema.ts'
-import { type ProfileSettings, projectConfig, userConfig } from '../../config/schema.ts'
+import { type ProfileSettings, projectConfigSchema, userConfigSchema } from '../../config/schema.ts'
 
 const FIELD_NOTES: Record<
   '$schema' | 'profile' | 'profiles' | keyof ProfileSettings | 'map' | 'unknown_columns',
@@ -30,12 +30,12 @@ const FIELD_NOTES: Record<
   ens_rpc_url: 'JSON-RPC URL of an Ethereum node, to resolve ENS names such as alice.eth',
 }
 
-const describedSchema = (schema: typeof projectConfig | typeof userConfig): Json => {
+const describedSchema = (schema: typeof projectConfigSchema | typeof userConfigSchema): Json => {
   const jsonSchema = plainJsonSchema(schema, 'input', fieldRules)
   describeFields(jsonSchema, FIELD_NOTES)
   return jsonSchema
 }
 
-export const projectSchema = (): Json => describedSchema(projectConfig)
+export const projectSchema = (): Json => describedSchema(projectConfigSchema)
 
-export const userSchema = (): Json => describedSchema(userConfig)
+export const userSchema = (): Json => describedSchema(userConfigSchema)

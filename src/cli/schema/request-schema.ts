@@ -1,6 +1,6 @@
 import { type EndpointName, loadEndpoint } from '../../api/endpoints.ts'
 import { ENS_FORM } from '../../api/ens-name.ts'
-import { nftMetadata } from '../../api/metadata.ts'
+import { nftMetadataSchema } from '../../api/metadata.ts'
 import { ENDPOINT_NOTES } from '../../api/openapi/field-notes.ts'
 import {
   ADDRESS_FORMS,
@@ -10,14 +10,14 @@ import {
   textPattern,
 } from '../../api/openapi/fields-schema.ts'
 import { type Json, jsonSchema } from '../../api/openapi/json-schema.ts'
-import { NAME_FORM, SCHEMA_FIELD } from '../../manifest/json-schema.ts'
+import { CONTACT_FORM, SCHEMA_FIELD_SCHEMA } from '../../manifest/json-schema.ts'
 import { NAMED_FIELDS } from '../request/named-addresses.ts'
 
 /**
  * The fields that a request in a file must contain, for endpoints that have a command. The command's flags and the
  * configuration supply the other fields.
  */
-const REQUIRED: Readonly<Partial<Record<EndpointName, readonly string[]>>> = {
+const REQUIRED_FIELDS: Readonly<Partial<Record<EndpointName, readonly string[]>>> = {
   createcollection: [],
   createnft: ['metadata'],
   createnfttrans: ['metadata'],
@@ -28,7 +28,7 @@ type ObjectSchema = { properties: Record<string, Json>; required?: readonly stri
 
 const withSchemaField = ({ properties, ...rest }: ObjectSchema): ObjectSchema => ({
   ...rest,
-  properties: { $schema: SCHEMA_FIELD, ...properties },
+  properties: { $schema: SCHEMA_FIELD_SCHEMA, ...properties },
 })
 
 /** Returns the schema of a request in a file. */
@@ -36,11 +36,11 @@ export async function requestSchema(name: EndpointName): Promise<Json> {
   const { request } = await loadEndpoint(name)
   const fileSchema = withSchemaField(jsonSchema(request, 'input', ENDPOINT_NOTES[name], fieldRules) as ObjectSchema)
   const { properties } = fileSchema
-  const required = REQUIRED[name]
+  const required = REQUIRED_FIELDS[name]
   if (required === undefined) return fileSchema
   const named = NAMED_FIELDS.filter((field) => field in properties)
   for (const field of named)
-    Object.assign(properties[field] ?? {}, textPattern([...ADDRESS_FORMS, NAME_FORM, ENS_FORM]))
+    Object.assign(properties[field] ?? {}, textPattern([...ADDRESS_FORMS, CONTACT_FORM, ENS_FORM]))
   if ('royalty_receiver' in properties) {
     Object.assign(properties.royalty_receiver ?? {}, textPattern([...ADDRESS_FORMS, ENS_FORM]))
   }
@@ -51,7 +51,7 @@ export async function requestSchema(name: EndpointName): Promise<Json> {
     ...fileSchema,
     required,
     allOf: [
-      ...addressesOfBlockchain(named, (form) => textPattern([form, NAME_FORM, ...ens(form)])),
+      ...addressesOfBlockchain(named, (form) => textPattern([form, CONTACT_FORM, ...ens(form)])),
       ...addressesOfBlockchain(['royalty_receiver'].filter(has), (form) => textPattern([form, ...ens(form)])),
       ...addressesOfBlockchain(['contract_address'].filter(has)),
     ],
@@ -60,4 +60,4 @@ export async function requestSchema(name: EndpointName): Promise<Json> {
 
 /** Returns the schema of a metadata file for `gdn nft update`. The file replaces all metadata of an NFT. */
 export const updateSchema = (): Json =>
-  withSchemaField(jsonSchema(nftMetadata, 'input', {}, fieldRules) as ObjectSchema)
+  withSchemaField(jsonSchema(nftMetadataSchema, 'input', {}, fieldRules) as ObjectSchema)

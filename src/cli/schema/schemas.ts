@@ -5,7 +5,7 @@ interface SchemaEntry {
   load: () => Promise<Json>
 }
 
-const request = (endpoint: RequestName, summary: string): SchemaEntry => ({
+const createRequestEntry = (endpoint: RequestName, summary: string): SchemaEntry => ({
   summary,
   load: async () => await (await import('./request-schema.ts')).requestSchema(endpoint),
 })
@@ -26,15 +26,15 @@ export const SCHEMAS = {
     summary: 'Metadata for gdn nft update -f',
     load: async () => (await import('./request-schema.ts')).updateSchema(),
   },
-  createcollection: request('createcollection', 'A request for gdn collection create -f'),
-  createnft: request('createnft', 'A request for gdn nft mint -f'),
-  createnfttrans: request('createnfttrans', 'A request for gdn nft grant -f'),
-  transfernft: request('transfernft', 'A request for gdn nft transfer -f'),
-  creatednft: request('creatednft', 'A request for gdn api creatednft -f'),
-  updatednft: request('updatednft', 'A request for gdn api updatednft -f'),
-  freezenft: request('freezenft', 'A request for gdn api freezenft -f'),
-  burnnft: request('burnnft', 'A request for gdn api burnnft -f'),
-  commitprovenance: request('commitprovenance', 'A request for gdn api commitprovenance -f'),
+  createcollection: createRequestEntry('createcollection', 'A request for gdn collection create -f'),
+  createnft: createRequestEntry('createnft', 'A request for gdn nft mint -f'),
+  createnfttrans: createRequestEntry('createnfttrans', 'A request for gdn nft grant -f'),
+  transfernft: createRequestEntry('transfernft', 'A request for gdn nft transfer -f'),
+  creatednft: createRequestEntry('creatednft', 'A request for gdn api creatednft -f'),
+  updatednft: createRequestEntry('updatednft', 'A request for gdn api updatednft -f'),
+  freezenft: createRequestEntry('freezenft', 'A request for gdn api freezenft -f'),
+  burnnft: createRequestEntry('burnnft', 'A request for gdn api burnnft -f'),
+  commitprovenance: createRequestEntry('commitprovenance', 'A request for gdn api commitprovenance -f'),
   art: {
     summary: 'Layers, traits and rules of generated art: art.yaml',
     load: async () => (await import('./art-schema.ts')).artFileSchema(),
@@ -57,7 +57,7 @@ export type SchemaName = keyof typeof SCHEMAS
 
 export const SCHEMA_NAMES = Object.keys(SCHEMAS) as SchemaName[]
 
-export async function schemaNamed(name: SchemaName): Promise<Json> {
+export async function loadSchema(name: SchemaName): Promise<Json> {
   const { summary, load } = SCHEMAS[name]
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

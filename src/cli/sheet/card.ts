@@ -1,14 +1,14 @@
 import { METADATA_KEYS } from '../../api/metadata-keys.ts'
-import { beginningOf, definitions, escapeHtml, ownDirection } from './html.ts'
+import { definitions, escapeHtml, isolateDirection, truncateText } from './html.ts'
 import type { Tone } from './page.ts'
 
-const MAX_TITLE = 1000
-const MAX_DESCRIPTION = 2000
-const MAX_VALUE = 300
+const MAX_TITLE_CHARACTERS = 1000
+const MAX_DESCRIPTION_CHARACTERS = 2000
+const MAX_VALUE_CHARACTERS = 300
 const MAX_TAGS = 24
 /** Length of a title that fits in about three lines of a card. Longer ones are clamped, and repeated in the details. */
-const LONG_TITLE = 70
-const LONG_DESCRIPTION = 110
+const LONG_TITLE_CHARACTERS = 70
+const LONG_DESCRIPTION_CHARACTERS = 110
 
 type Metadata = Readonly<Record<string, unknown>>
 
@@ -45,17 +45,18 @@ export function card({
   after = '',
 }: Card): string {
   const whole: [string, string][] = []
-  if (title.length > LONG_TITLE) whole.push(['Title', ownDirection(beginningOf(title, MAX_TITLE))])
-  if (description.length > LONG_DESCRIPTION) {
-    whole.push(['Description', ownDirection(beginningOf(description, MAX_DESCRIPTION))])
+  if (title.length > LONG_TITLE_CHARACTERS)
+    whole.push(['Title', isolateDirection(truncateText(title, MAX_TITLE_CHARACTERS))])
+  if (description.length > LONG_DESCRIPTION_CHARACTERS) {
+    whole.push(['Description', isolateDirection(truncateText(description, MAX_DESCRIPTION_CHARACTERS))])
   }
   const rest = definitions([...whole, ...more])
-  const beginning = beginningOf(description, MAX_DESCRIPTION)
+  const beginning = truncateText(description, MAX_DESCRIPTION_CHARACTERS)
   return `<article class="card ${classes}" id="${id}">
 <div class="image">${image}</div>
 <div class="text">
 <p class="where">${where}</p>
-<h2 class="clamp" dir="auto">${escapeHtml(beginningOf(title, MAX_TITLE))}</h2>
+<h2 class="clamp" dir="auto">${escapeHtml(truncateText(title, MAX_TITLE_CHARACTERS))}</h2>
 ${description === '' ? '' : `<p class="description clamp" dir="auto">${escapeHtml(beginning)}</p>\n`}${problems}${tagList(tags)}${rest === '' ? '' : `<details><summary>More</summary>${rest}</details>\n`}${after}</div>
 </article>
 `
@@ -64,8 +65,8 @@ ${description === '' ? '' : `<p class="description clamp" dir="auto">${escapeHtm
 function tagList(tags: Card['tags']): string {
   if (tags.length === 0) return ''
   const items = tags.slice(0, MAX_TAGS).map(([tag, value]) => {
-    const [shownTag, shownValue] = [beginningOf(tag, MAX_VALUE), beginningOf(value, MAX_VALUE)]
-    return `<li><span>${ownDirection(shownTag)}</span> ${ownDirection(shownValue)}</li>`
+    const [shownTag, shownValue] = [truncateText(tag, MAX_VALUE_CHARACTERS), truncateText(value, MAX_VALUE_CHARACTERS)]
+    return `<li><span>${isolateDirection(shownTag)}</span> ${isolateDirection(shownValue)}</li>`
   })
   if (tags.length > MAX_TAGS) items.push(`<li><span>and ${tags.length - MAX_TAGS} more</span></li>`)
   return `<ul class="tags">${items.join('')}</ul>\n`
@@ -74,13 +75,13 @@ function tagList(tags: Card['tags']): string {
 const MAX_EXTRAS = 30
 
 /** Returns the metadata that a card doesn't show elsewhere, by key. The values are HTML. */
-export function extrasOf(metadata: Metadata): [string, string][] {
+export function toExtraRows(metadata: Metadata): [string, string][] {
   const extras = Object.entries(metadata).filter(([key]) => !METADATA_KEYS.has(key))
   return extras
     .slice(0, MAX_EXTRAS)
     .map(([key, value]) => [
-      beginningOf(key, MAX_VALUE),
-      ownDirection(beginningOf(typeof value === 'string' ? value : JSON.stringify(value), MAX_VALUE)),
+      truncateText(key, MAX_VALUE_CHARACTERS),
+      isolateDirection(truncateText(typeof value === 'string' ? value : JSON.stringify(value), MAX_VALUE_CHARACTERS)),
     ])
 }
 

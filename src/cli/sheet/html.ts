@@ -2,7 +2,7 @@ import { isLoopbackOrigin } from '../../config/server.ts'
 import { groupDigits } from '../../core/group-digits.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 
-const ENTITIES: Readonly<Record<string, string>> = {
+const ENTITY_BY_CHARACTER: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
@@ -11,25 +11,25 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 
 /** Matches control characters that HTML doesn't permit. Tabs and line breaks are permitted. */
-const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g
+const CONTROL_CHARACTERS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g
 
 /** Escapes external text for HTML content and quoted attributes. */
 export function escapeHtml(text: string): string {
   return text
     .toWellFormed()
-    .replace(CONTROLS, '\ufffd')
-    .replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char)
+    .replace(CONTROL_CHARACTERS, '\ufffd')
+    .replace(/[&<>"']/g, (char) => ENTITY_BY_CHARACTER[char] ?? char)
 }
 
 /** Truncates a text, which can be as large as a megabyte. Appends the number of omitted characters. */
-export function beginningOf(text: string, maxChars: number): string {
+export function truncateText(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text
   const omitted = text.length - maxChars
   return `${text.slice(0, maxChars)} … (${groupDigits(omitted)} more characters)`
 }
 
 /** Isolates the writing direction of a text, so that it doesn't affect the surrounding text. */
-export const ownDirection = (text: string) => `<bdi>${escapeHtml(text)}</bdi>`
+export const isolateDirection = (text: string) => `<bdi>${escapeHtml(text)}</bdi>`
 
 /** Returns a link that sends no referrer. If the URL isn't HTTP, returns only the text. */
 export function webLink(url: string, text: string): string {

@@ -6,7 +6,7 @@ import { shorten } from '../../core/shorten.ts'
 import { escapeHtml, webLink } from './html.ts'
 
 const DRAWABLE_EXTENSIONS = new Set(['.png', '.jpg', '.jpeg', '.gif', '.webp', '.avif', '.svg', '.bmp', '.ico'])
-const MAX_ALT = 100
+const MAX_ALT_CHARACTERS = 100
 
 /** The location of a page. Local files are referenced relative to it. */
 export interface PagePlace {
@@ -27,12 +27,12 @@ function fileReference({ page, folder }: PagePlace, path: string): string {
 
 /** Returns an image element. An SVG in an image element can't run scripts or load other files. */
 export function image(source: string, title: string): string {
-  return `<img src="${escapeHtml(source)}" alt="${altOf(title)}" loading="lazy" decoding="async">`
+  return `<img src="${escapeHtml(source)}" alt="${toAltText(title)}" loading="lazy" decoding="async">`
 }
 
 /** Returns a reference to an image that the page contains only once, even if many cards show it. */
 export function sharedImage(id: string, title: string): string {
-  const label = title === '' ? 'aria-hidden="true"' : `role="img" aria-label="${altOf(title)}"`
+  const label = title === '' ? 'aria-hidden="true"' : `role="img" aria-label="${toAltText(title)}"`
   return `<svg ${label}><use href="#${id}"/></svg>`
 }
 
@@ -40,7 +40,7 @@ export function sharedImage(id: string, title: string): string {
 export const sharedDefinition = (id: string, source: string) =>
   `<symbol id="${id}" viewBox="0 0 100 100"><image href="${escapeHtml(source)}" width="100" height="100"/></symbol>`
 
-const altOf = (title: string) => escapeHtml(shorten(title, MAX_ALT))
+const toAltText = (title: string) => escapeHtml(shorten(title, MAX_ALT_CHARACTERS))
 
 /** Returns the text that replaces a missing image. Both arguments are HTML. */
 export const imagePlaceholder = (title: string, more = '') => `<p><b>${title}</b>${more}</p>`

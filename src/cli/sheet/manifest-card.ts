@@ -1,14 +1,14 @@
 import { basename } from 'node:path'
-import { shownValue } from '../../api/traits.ts'
+import { formatTraitValue } from '../../api/traits.ts'
 import type { ResultRow } from '../../batch/types.ts'
 import { formatPlace } from '../../core/errors.ts'
 import type { InvalidRow, ManifestIssue, ManifestRow } from '../../manifest/row.ts'
-import { badge, card, extrasOf } from './card.ts'
-import { beginningOf, escapeHtml, ownDirection, webLink } from './html.ts'
+import { badge, card, toExtraRows } from './card.ts'
+import { escapeHtml, isolateDirection, truncateText, webLink } from './html.ts'
 import { imagePlaceholder, localImage, type PagePlace, remoteImage } from './image-of.ts'
-import { TONES } from './result-card.ts'
+import { TONE_BY_STATE } from './result-card.ts'
 
-export interface ManifestCards {
+export interface ManifestCardOptions {
   place: PagePlace
   /** Whether the page loads images from the web. */
   remoteImages: boolean
@@ -17,11 +17,11 @@ export interface ManifestCards {
 /** A row's rank among the rows of its manifest, and its rarest traits. */
 export interface CardRarity {
   rank: number
-  of: number
+  rankedRows: number
   rarest: readonly string[]
 }
 
-const MAX_MESSAGE = 500
+const MAX_MESSAGE_CHARACTERS = 500
 
 /**
  * Returns the card of a row, with the data to be minted.
@@ -31,7 +31,7 @@ const MAX_MESSAGE = 500
  */
 export function rowCard(
   row: ManifestRow,
-  { place, remoteImages }: ManifestCards,
+  { place, remoteImages }: ManifestCardOptions,
   outcome: ResultRow | null = null,
   rarity: CardRarity | null = null,
 ): string {
@@ -50,45 +50,48 @@ export function rowCard(
         : shownFile.path === undefined
           ? remoteImage(shownFile.url, title, remoteImages)
           : localImage(place, shownFile.path, title),
-    where: outcomeOf(outcome) + whereOf(line, id) + rankOf(rarity),
+    where: renderOutcome(outcome) + renderLocation(line, id) + renderRank(rarity),
     title,
     description,
-    tags: attribute.map((trait) => [trait.tag, shownValue(trait)]),
+    tags: attribute.map((trait) => [trait.tag, formatTraitValue(trait)]),
     problems: outcome === null || outcome.error === null ? '' : errorList(outcome.error),
     more: [
-      ['Rarest traits', rarity === null ? '' : ownDirection(beginningOf(rarity.rarest.join(', '), MAX_MESSAGE))],
+      [
+        'Rarest traits',
+        rarity === null ? '' : isolateDirection(truncateText(rarity.rarest.join(', '), MAX_MESSAGE_CHARACTERS)),
+      ],
       ['Receiver', `<code>${escapeHtml(receiver)}</code>`],
       ['First owner', sender === null ? '' : `<code>${escapeHtml(sender)}</code>`],
       ['Image', shownFile === undefined ? '' : fileText(shownFile)],
-      ...otherFiles.map((file) => [beginningOf(file.key, 100), fileText(file)] as const),
-      ...extrasOf(metadata),
+      ...otherFiles.map((file) => [truncateText(file.key, 100), fileText(file)] as const),
+      ...toExtraRows(metadata),
     ],
   })
 }
 
-const rankOf = (rarity: CardRarity | null): string =>
-  rarity === null ? '' : `<span title="Rank by rarity">rank ${rarity.rank} of ${rarity.of}</span>`
+const renderRank = (rarity: CardRarity | null): string =>
+  rarity === null ? '' : `<span title="Rank by rarity">rank ${rarity.rank} of ${rarity.rankedRows}</span>`
 
 /** Returns the outcome of a row as HTML; an empty string if the row wasn't sent. */
-function outcomeOf(outcome: ResultRow | null): string {
+function renderOutcome(outcome: ResultRow | null): string {
   if (outcome === null || outcome.status === 'pending') return ''
   const { status, token_id } = outcome
-  const token = token_id === null ? '' : `<span>token ${escapeHtml(beginningOf(token_id, 50))}</span>`
-  return badge(status, TONES[status]) + token
+  const token = token_id === null ? '' : `<span>token ${escapeHtml(truncateText(token_id, 50))}</span>`
+  return badge(status, TONE_BY_STATE[status]) + token
 }
 
 const errorList = (error: string) =>
-  `<ul class="problems"><li>${ownDirection(beginningOf(error, MAX_MESSAGE))}</li></ul>\n`
+  `<ul class="problems"><li>${isolateDirection(truncateText(error, MAX_MESSAGE_CHARACTERS))}</li></ul>\n`
 
 function fileText({ url, path }: { url: string; path: string | undefined }): string {
-  return path === undefined ? webLink(url, beginningOf(url, 200)) : escapeHtml(basename(path))
+  return path === undefined ? webLink(url, truncateText(url, 200)) : escapeHtml(basename(path))
 }
 
 /** Returns the card of a row with problems, or of another place in the manifest. */
 export function invalidRowCard(
   issues: readonly ManifestIssue[],
   invalidRow: InvalidRow | undefined,
-  { place }: ManifestCards,
+  { place }: ManifestCardOptions,
 ): string {
   const [first] = issues
   const line = invalidRow?.line ?? first?.place.line ?? 1
@@ -101,26 +104,27 @@ export function invalidRowCard(
       path === undefined
         ? imagePlaceholder(invalidRow === undefined ? 'Not a row' : 'No image to show')
         : localImage(place, path, title ?? ''),
-    where: whereOf(line, null),
+    where: renderLocation(line, null),
     title: title ?? (invalidRow !== undefined ? 'No title' : line > 1 ? 'Unreadable row' : 'The manifest itself'),
     description: '',
     tags: [],
-    problems: `<ul class="problems">${issues.map(problem).join('')}</ul>\n`,
+    problems: `<ul class="problems">${issues.map(renderIssue).join('')}</ul>\n`,
     more: [],
   })
 }
 
-function problem({ place, message, hint }: ManifestIssue): string {
+function renderIssue({ place, message, hint }: ManifestIssue): string {
   const { line, column, field } = place
   const at = [line, column].filter((part) => part !== undefined).join(':')
   // Most messages already begin with the field.
-  const name = field === undefined || message.startsWith(field) ? '' : ` ${beginningOf(field, 60)}`
+  const name = field === undefined || message.startsWith(field) ? '' : ` ${truncateText(field, 60)}`
   const where = at === '' ? formatPlace(place) : at + name
-  const hintHtml = hint === undefined ? '' : `<span class="hint">${escapeHtml(beginningOf(hint, MAX_MESSAGE))}</span>`
-  return `<li><code>${escapeHtml(where)}</code> ${ownDirection(beginningOf(message, MAX_MESSAGE))}${hintHtml}</li>`
+  const hintHtml =
+    hint === undefined ? '' : `<span class="hint">${escapeHtml(truncateText(hint, MAX_MESSAGE_CHARACTERS))}</span>`
+  return `<li><code>${escapeHtml(where)}</code> ${isolateDirection(truncateText(message, MAX_MESSAGE_CHARACTERS))}${hintHtml}</li>`
 }
 
-function whereOf(line: number, id: string | null): string {
-  const name = id === null ? '' : `<span title="${escapeHtml(id)}">ID ${ownDirection(beginningOf(id, 60))}</span>`
+function renderLocation(line: number, id: string | null): string {
+  const name = id === null ? '' : `<span title="${escapeHtml(id)}">ID ${isolateDirection(truncateText(id, 60))}</span>`
   return `<a href="#line-${line}">line ${line}</a>${name}`
 }

@@ -17,9 +17,9 @@ declare const __GDN_SHEET_SCRIPT__: string
  *
  * The content security policy contains the hash of this script, so the browser runs no other script.
  */
-export const SCRIPT = __GDN_SHEET_SCRIPT__
+export const PAGE_SCRIPT = __GDN_SHEET_SCRIPT__
 
-const bar = (label: string) =>
+const renderPageBar = (label: string) =>
   `<nav class="pages" aria-label="${label}" hidden><button type="button" value="first">First</button><button type="button" value="previous">Previous</button><label>Page <input type="number" min="1" inputmode="numeric"></label> <span></span><button type="button" value="next">Next</button><button type="button" value="last">Last</button></nav>
 `
 
@@ -27,10 +27,10 @@ const bar = (label: string) =>
  * The search form, and the container of the rows. If scripts are disabled, the form stays hidden and the container
  * empty.
  */
-const CONTROLS = `<form id="finder" class="finder" role="search" hidden><label for="find">Find rows</label><input id="find" type="search" autocomplete="off" spellcheck="false" placeholder="a title, a receiver, line 12"></form>
+const CONTROLS_HTML = `<form id="finder" class="finder" role="search" hidden><label for="find">Find rows</label><input id="find" type="search" autocomplete="off" spellcheck="false" placeholder="a title, a receiver, line 12"></form>
 <p id="told" class="told" role="status" tabindex="-1"></p>
-${bar('Pages')}<div id="rows"></div>
-${bar('Pages, below the rows')}`
+${renderPageBar('Pages')}<div id="rows"></div>
+${renderPageBar('Pages, below the rows')}`
 
 export interface PageHead {
   title: string
@@ -41,7 +41,7 @@ export interface PageHead {
   hasScript?: boolean
 }
 
-const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+const computeHash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
 /**
  * Returns the HTML before the header of a page. Its content security policy prevents injected content from running
@@ -49,7 +49,7 @@ const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).di
  */
 export function pageHead({ title, images, style = '', hasScript = true }: PageHead): string {
   const styles = `${SHEET_STYLE}${style}`
-  const ownSources = `style-src ${hashOf(styles)}; script-src ${hasScript ? hashOf(SCRIPT) : "'none'"}`
+  const ownSources = `style-src ${computeHash(styles)}; script-src ${hasScript ? computeHash(PAGE_SCRIPT) : "'none'"}`
   const policy = `default-src 'none'; img-src ${images}; ${ownSources}; base-uri 'none'; form-action 'none'`
   return `<!doctype html>
 <html lang="en">
@@ -68,7 +68,7 @@ export function pageHead({ title, images, style = '', hasScript = true }: PageHe
 }
 
 /** HTML before the rows. The script precedes the rows, so that it can show the first rows while the other rows load. */
-export const ROWS_START = `<main>\n${CONTROLS}<script>${SCRIPT}</script>\n`
+export const ROWS_START = `<main>\n${CONTROLS_HTML}<script>${PAGE_SCRIPT}</script>\n`
 export const PAGE_END = '</main>\n</body>\n</html>\n'
 
 export type Tone = 'good' | 'busy' | 'bad' | ''

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { NftRecord } from '../../api/nft-record.ts'
-import { sameAddress } from '../../api/same-address.ts'
+import { isSameAddress } from '../../api/same-address.ts'
 import { TRAIT_TYPES } from '../../api/traits.ts'
 import { type RunRow, runRowPages } from '../../batch/runs/run-rows.ts'
 import type { Run } from '../../batch/types.ts'
@@ -14,7 +14,7 @@ import type { HistoryEvent } from '../render/history-event.ts'
 const MAX_HISTORIES = 1000
 const MAX_EVENTS = 50
 
-const metadataForm = z.looseObject({
+const metadataSchema = z.looseObject({
   title: z.string(),
   description: z.string().catch(''),
   attribute: z
@@ -33,7 +33,7 @@ const metadataForm = z.looseObject({
 export interface PresentNft {
   record: NftRecord
   /** The metadata; null if it doesn't have the usual fields. */
-  metadata: z.output<typeof metadataForm> | null
+  metadata: z.output<typeof metadataSchema> | null
   /** The current owner, or the last owner of a burned NFT; null if unknown. */
   owner: string | null
   isMoved: boolean
@@ -56,7 +56,7 @@ export class PresentNfts {
   /** The client; null after a failed request. Further requests would fail too, but only after several retries. */
   #client: ApiClient | null
   readonly #signal: AbortSignal
-  #histories = 0
+  #historyCount = 0
   /** Whether the server could be reached when the report began. */
   readonly hasServer: boolean
   /** Number of deployed rows whose NFT the server didn't return. */
@@ -78,21 +78,21 @@ export class PresentNfts {
    *
    * @param drawn the row that was drawn for each slot of a shuffled drop. Row numbers start at 1.
    */
-  async *of(run: Run, drawn?: Uint32Array): AsyncGenerator<ReportRow> {
-    for await (const page of runRowPages(run, { limit: IDS_PER_REQUEST, drawn })) yield* this.#ofPage(page)
+  async *readRows(run: Run, drawn?: Uint32Array): AsyncGenerator<ReportRow> {
+    for await (const page of runRowPages(run, { limit: IDS_PER_REQUEST, drawn })) yield* this.#readPage(page)
   }
 
-  async *#ofPage(page: readonly RunRow[]): AsyncGenerator<ReportRow> {
+  async *#readPage(page: readonly RunRow[]): AsyncGenerator<ReportRow> {
     const ids = new Set(page.flatMap(({ result }) => (isDeployed(result) ? (result.nft_gdn_id ?? []) : [])))
     const nfts = await this.#request((client, signal) => readNfts({ client, signal }, [...ids]))
     for (const row of page) {
       const record = isDeployed(row.result) ? nfts?.get(row.result.nft_gdn_id ?? '') : undefined
       if (record === undefined && isDeployed(row.result)) this.missing++
-      yield { ...row, nft: record === undefined ? null : await this.#nftOf(row, record) }
+      yield { ...row, nft: record === undefined ? null : await this.#toPresentNft(row, record) }
     }
   }
 
-  async #nftOf(row: RunRow, record: NftRecord): Promise<PresentNft> {
+  async #toPresentNft(row: RunRow, record: NftRecord): Promise<PresentNft> {
     const { revision, burned, is_frozen, transfers, pending_change } = record
     if (typeof revision !== 'number') this.isPlain = true
     const isBurned = burned === true
@@ -107,12 +107,12 @@ export class PresentNfts {
       is_frozen === true ||
       (transfers ?? 0) > 0 ||
       pending_change != null
-    const history = isChanged ? await this.#historyOf(record.nft_gdn_id) : null
+    const history = isChanged ? await this.#readHistory(record.nft_gdn_id) : null
     const lastOwner = history?.events.findLast(({ kind }) => kind === 'burn')?.from ?? null
     const shownOwner = isBurned ? lastOwner : owner
     return {
       record,
-      metadata: metadataForm.safeParse(record.request_metadata).data ?? null,
+      metadata: metadataSchema.safeParse(record.request_metadata).data ?? null,
       owner: shownOwner,
       isMoved: isMoved(row, shownOwner),
       isUnrevealed,
@@ -123,13 +123,13 @@ export class PresentNfts {
     }
   }
 
-  async #historyOf(nft_gdn_id: string) {
+  async #readHistory(nft_gdn_id: string) {
     if (this.#client?.supports('history') !== true) return null
-    if (this.#histories >= MAX_HISTORIES) {
+    if (this.#historyCount >= MAX_HISTORIES) {
       this.historiesLeft++
       return null
     }
-    this.#histories++
+    this.#historyCount++
     return await this.#request((client, signal) =>
       client.call('getnfthistory', { nft_gdn_id, limit: MAX_EVENTS }, { signal }),
     )
@@ -151,7 +151,7 @@ export class PresentNfts {
 /** Returns whether the owner is neither the row's receiver nor its sender, who may be the first owner. */
 function isMoved({ result, row }: RunRow, owner: string | null): boolean {
   const addresses = [result.receiver_wallet_address, row?.sender ?? null]
-  return owner !== null && !addresses.some((address) => address !== null && sameAddress(address, owner))
+  return owner !== null && !addresses.some((address) => address !== null && isSameAddress(address, owner))
 }
 
 const isDeployed = ({ status }: RunRow['result']) => status === 'deployed'

@@ -2,7 +2,7 @@ import { formatPlace } from '../../core/errors.ts'
 import { groupDigits } from '../../core/group-digits.ts'
 import type { ManifestSummary } from '../../manifest/read.ts'
 import { VERSION } from '../version.ts'
-import { beginningOf, definitions, escapeHtml, ownDirection } from './html.ts'
+import { definitions, escapeHtml, isolateDirection, truncateText } from './html.ts'
 import { filter, pageHead, ROWS_START, stats } from './page.ts'
 
 interface PreviewTop extends Omit<ManifestSummary, 'files'> {
@@ -21,8 +21,8 @@ interface PreviewTop extends Omit<ManifestSummary, 'files'> {
   run: { name: string; sent: number; minted: number } | null
 }
 
-const MAX_SHOWN = 12
-const MAX_MESSAGE = 240
+const MAX_SHOWN_ISSUES = 12
+const MAX_MESSAGE_CHARACTERS = 240
 
 /** Returns the HTML above the rows of a manifest. */
 export function previewTop(top: PreviewTop): string {
@@ -37,8 +37,8 @@ export function previewTop(top: PreviewTop): string {
     ...(isPartlySent ? [['only-new', `Not sent ${groupDigits(rows - run.sent)}`] as [string, string]] : []),
   ]
   return `${pageHead({ title: `${name}: preview`, images })}<header>
-<p class="kicker">${escapeHtml(kickerOf(top))}</p>
-<h1 dir="auto">${escapeHtml(beginningOf(name, 300))}</h1>
+<p class="kicker">${escapeHtml(describeProgress(top))}</p>
+<h1 dir="auto">${escapeHtml(truncateText(name, 300))}</h1>
 ${stats([
   [groupDigits(rows), issueCount === 0 ? 'rows, all valid' : 'valid rows', issueCount === 0 ? 'good' : ''],
   ...(issueCount > 0 ? ([[groupDigits(issueCount), issueCount === 1 ? 'error' : 'errors', 'bad']] as const) : []),
@@ -51,20 +51,20 @@ ${stats([
   ['Run', run === null ? '' : `<code>${escapeHtml(run.name)}</code>`],
   ['Checked', `${escapeHtml(`${new Date(now).toISOString().slice(0, 16).replace('T', ' ')} UTC, by gdn ${VERSION}`)}`],
 ])}
-${faults(top)}${remoteImages || onTheWeb === 0 ? '' : '<p class="note">Images on the web are links, so this page makes no requests.</p>\n'}</header>
+${renderIssues(top)}${remoteImages || onTheWeb === 0 ? '' : '<p class="note">Images on the web are links, so this page makes no requests.</p>\n'}</header>
 ${choices.length > 1 ? filter(choices) : ''}${ROWS_START}`
 }
 
 /** Describes how much of the drop was sent and minted, according to this machine's records. */
-function kickerOf({ run, rows }: PreviewTop): string {
+function describeProgress({ run, rows }: PreviewTop): string {
   if (run === null || run.sent === 0) return 'Preview of a drop: no rows have been sent from this machine'
   if (run.minted === rows) return 'Preview of a drop: every row is already minted'
   return `Preview of a drop: ${groupDigits(run.sent)} of ${groupDigits(rows)} rows are already sent, and ${groupDigits(run.minted)} are minted`
 }
 
-function faults({ issues, issueCount }: PreviewTop): string {
+function renderIssues({ issues, issueCount }: PreviewTop): string {
   if (issueCount === 0) return ''
-  const items = issues.slice(0, MAX_SHOWN).map(({ place, message, hint }) => {
+  const items = issues.slice(0, MAX_SHOWN_ISSUES).map(({ place, message, hint }) => {
     const { file: _, field, ...at } = place
     const where =
       place.line === undefined
@@ -72,8 +72,8 @@ function faults({ issues, issueCount }: PreviewTop): string {
         : [at.line, at.column].filter((part) => part !== undefined).join(':')
     const link = place.line === undefined ? '' : `<a href="#line-${place.line}"><code>${escapeHtml(where)}</code></a> `
     const hintHtml =
-      hint === undefined ? '' : ` <span class="hint">${escapeHtml(beginningOf(hint, MAX_MESSAGE))}</span>`
-    return `<li>${link}${ownDirection(beginningOf(message, MAX_MESSAGE))}${hintHtml}</li>`
+      hint === undefined ? '' : ` <span class="hint">${escapeHtml(truncateText(hint, MAX_MESSAGE_CHARACTERS))}</span>`
+    return `<li>${link}${isolateDirection(truncateText(message, MAX_MESSAGE_CHARACTERS))}${hintHtml}</li>`
   })
   const unlisted = issueCount - items.length
   if (unlisted > 0) items.push(`<li class="hint">and ${groupDigits(unlisted)} more, each next to its row</li>`)

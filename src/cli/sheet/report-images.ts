@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto'
 import { shorten } from '../../core/shorten.ts'
-import { atGateway } from '../../verify/storage-reader.ts'
-import { type ImageReader, requestedImage } from '../image/nft-image.ts'
+import { toGatewayUrl } from '../../verify/storage-reader.ts'
+import { findRequestedImage, type ImageReader } from '../image/nft-image.ts'
 import { ImageError } from '../image/pixels.ts'
 import { readImage } from '../image/read-image.ts'
-import { dataUrl } from './embedded.ts'
+import { createDataUrl } from './embedded.ts'
 import { escapeHtml, sharedLink } from './html.ts'
 import { imagePlaceholder, sharedDefinition, sharedImage } from './image-of.ts'
 import type { ReportRow } from './present-nfts.ts'
 
 /** Maximum total size of the embedded images, in characters. */
-const MAX_CHARS = 32 * 1024 * 1024
+const MAX_EMBEDDED_CHARACTERS = 32 * 1024 * 1024
 
-interface Sources {
+interface ImageSources {
   /** Reads images from the storage; null if only local files are read. */
   reader: ImageReader | null
   /** Gateway for links; null if there is none that readers of the report can reach. */
@@ -33,12 +33,12 @@ type ImageLookup = { id: string } | { why: string }
  * many rows show it.
  */
 export class ReportImages {
-  readonly #sources: Sources
+  readonly #sources: ImageSources
   /** Images by URL or path; null if the storage doesn't have the file. */
-  readonly #found = new Map<string, ImageLookup | null>()
+  readonly #imagesBySource = new Map<string, ImageLookup | null>()
   /** IDs of embedded images by the hash of the file. */
-  readonly #ids = new Map<string, string>()
-  #chars = 0
+  readonly #idsByHash = new Map<string, string>()
+  #embeddedCharacters = 0
   #isFull = false
   /** The definition of the last embedded image, until it is returned. */
   #definition = ''
@@ -47,20 +47,22 @@ export class ReportImages {
   /** Number of rows whose image is only linked or named in the text. */
   notEmbedded = 0
 
-  constructor(sources: Sources) {
+  constructor(sources: ImageSources) {
     this.#sources = sources
   }
 
   /** Returns the image of a row, or the text that replaces it. */
-  async of({ row, result, sentMetadata, nft }: ReportRow): Promise<RowImage> {
+  async renderRowImage({ row, result, sentMetadata, nft }: ReportRow): Promise<RowImage> {
     const title = nft?.metadata?.title ?? row?.metadata.title ?? ''
-    const requested = requestedImage(nft?.record.request_metadata ?? (await sentMetadata()) ?? row?.metadata ?? {})
+    const requestedUrl = findRequestedImage(
+      nft?.record.request_metadata ?? (await sentMetadata()) ?? row?.metadata ?? {},
+    )
     // After an update, the NFT's image may differ from the row's local file.
     const path = (nft?.record.revision ?? 0) > 0 ? undefined : row?.localFiles.find(({ key }) => key === 'image')?.path
-    if (requested === null && path === undefined) return { html: imagePlaceholder('No image'), definition: '' }
+    if (requestedUrl === null && path === undefined) return { html: imagePlaceholder('No image'), definition: '' }
     // If the report has no room for more images, the metadata isn't needed.
     const metadata_url = this.#isFull ? null : (nft?.record.metadata_url ?? result.metadata_url)
-    const image = await this.#findAny(path, { metadata_url, requested })
+    const image = await this.#findAny(path, { metadata_url, requestedUrl })
     if ('id' in image) {
       this.embedded++
       const definition = this.#definition
@@ -68,7 +70,7 @@ export class ReportImages {
       return { html: sharedImage(image.id, title), definition }
     }
     this.notEmbedded++
-    return { html: imagePlaceholder(escapeHtml(image.why), this.#link(requested)), definition: '' }
+    return { html: imagePlaceholder(escapeHtml(image.why), this.#link(requestedUrl)), definition: '' }
   }
 
   /**
@@ -77,18 +79,18 @@ export class ReportImages {
    */
   async #findAny(path: string | undefined, nft: Parameters<ImageReader['locate']>[0]): Promise<ImageLookup> {
     const { reader } = this.#sources
-    const url = (await reader?.locate(nft).catch(orNull)) ?? null
-    const stored = url === null || reader === null ? null : await this.#find(url, () => reader.read(url).catch(orNull))
+    const url = (await reader?.locate(nft).catch(toNull)) ?? null
+    const stored = url === null || reader === null ? null : await this.#find(url, () => reader.read(url).catch(toNull))
     const embedded = stored ?? (path === undefined ? null : await this.#find(path, () => readImage(path)))
     return embedded ?? { why: 'Image not embedded' }
   }
 
   async #find(source: string, read: () => Promise<Uint8Array | null>): Promise<ImageLookup | null> {
-    const cached = this.#found.get(source)
+    const cached = this.#imagesBySource.get(source)
     if (cached !== undefined) return cached
     if (this.#isFull) return { why: 'Not in this file' }
     const image = await this.#embed(read)
-    this.#found.set(source, image)
+    this.#imagesBySource.set(source, image)
     return image
   }
 
@@ -97,14 +99,14 @@ export class ReportImages {
       const bytes = await read()
       if (bytes === null) return null
       const hash = createHash('sha256').update(bytes).digest('base64')
-      const knownId = this.#ids.get(hash)
+      const knownId = this.#idsByHash.get(hash)
       if (knownId !== undefined) return { id: knownId }
-      const url = await dataUrl(bytes)
-      this.#isFull = this.#chars + url.length > MAX_CHARS
+      const url = await createDataUrl(bytes)
+      this.#isFull = this.#embeddedCharacters + url.length > MAX_EMBEDDED_CHARACTERS
       if (this.#isFull) return { why: 'Not in this file' }
-      this.#chars += url.length
-      const id = `image-${this.#ids.size + 1}`
-      this.#ids.set(hash, id)
+      this.#embeddedCharacters += url.length
+      const id = `image-${this.#idsByHash.size + 1}`
+      this.#idsByHash.set(hash, id)
       this.#definition = sharedDefinition(id, url)
       return { id }
     } catch (error) {
@@ -116,12 +118,12 @@ export class ReportImages {
   #link(url: string | null): string {
     if (url === null) return ''
     const { publicGateway } = this.#sources
-    const address = publicGateway === null ? null : atGateway(publicGateway, url)
+    const address = publicGateway === null ? null : toGatewayUrl(publicGateway, url)
     return sharedLink(address ?? url, shorten(url, 80))
   }
 }
 
-function orNull(error: unknown): null {
+function toNull(error: unknown): null {
   if (error instanceof ImageError) return null
   throw error
 }

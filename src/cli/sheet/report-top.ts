@@ -1,14 +1,14 @@
 import type { RunTimes } from '../../batch/runs/run-times.ts'
 import type { RunStatus } from '../../batch/types.ts'
 import { groupDigits } from '../../core/group-digits.ts'
-import { type DropState, dropText } from '../../reveal/drop-state.ts'
+import { type DropState, describeDropState } from '../../reveal/drop-state.ts'
 import { spentText } from '../cost/spent.ts'
 import type { DataRecord } from '../render/view.ts'
 import { VERSION } from '../version.ts'
-import { beginningOf, definitions, escapeHtml, ownDirection, sharedLink } from './html.ts'
+import { definitions, escapeHtml, isolateDirection, sharedLink, truncateText } from './html.ts'
 import { filter, pageHead, ROWS_START, shareBar, stats } from './page.ts'
 import type { PresentNfts } from './present-nfts.ts'
-import { type ReportLinks, type ReportState, TONES } from './result-card.ts'
+import { type ReportLinks, type ReportState, TONE_BY_STATE } from './result-card.ts'
 
 export interface ReportTop extends ReportLinks {
   status: RunStatus
@@ -31,8 +31,16 @@ export interface ReportTop extends ReportLinks {
   drop: DropState | null
 }
 
-const STATES: readonly ReportState[] = ['deployed', 'burned', 'accepted', 'pending', 'failed', 'unknown', 'abandoned']
-const WORDS: Readonly<Record<ReportState, string>> = {
+const REPORT_STATES: readonly ReportState[] = [
+  'deployed',
+  'burned',
+  'accepted',
+  'pending',
+  'failed',
+  'unknown',
+  'abandoned',
+]
+const STATE_LABELS: Readonly<Record<ReportState, string>> = {
   deployed: 'deployed',
   burned: 'burned',
   accepted: 'accepted, not deployed yet',
@@ -41,26 +49,27 @@ const WORDS: Readonly<Record<ReportState, string>> = {
   unknown: 'outcome unknown',
   abandoned: 'abandoned',
 }
-const MAX_SHOWN = 8
-const MAX_REASON = 300
+const MAX_SHOWN_FAILURES = 8
+const MAX_REASON_CHARACTERS = 300
 
 /** Returns the HTML above the rows of a run. */
 export function reportTop(top: ReportTop): string {
   const { status, counts, name, collection, owners, times, spent, notEmbedded, now, blockExplorer, drop } = top
-  const total = STATES.reduce((sum, state) => sum + counts[state], 0)
+  const total = REPORT_STATES.reduce((sum, state) => sum + counts[state], 0)
   const contract = `<code>${escapeHtml(status.contractAddress)}</code>`
   return `${pageHead({ title: `${name}: report`, images: 'data:' })}<header>
 <p class="kicker">Report of a drop</p>
-<h1 dir="auto">${escapeHtml(beginningOf(name, 300))}</h1>
+<h1 dir="auto">${escapeHtml(truncateText(name, 300))}</h1>
 ${stats([
-  ...STATES.filter((state) => counts[state] > 0 || state === 'deployed').map(
-    (state) => [groupDigits(counts[state]), WORDS[state], counts[state] > 0 ? TONES[state] : ''] as const,
+  ...REPORT_STATES.filter((state) => counts[state] > 0 || state === 'deployed').map(
+    (state) =>
+      [groupDigits(counts[state]), STATE_LABELS[state], counts[state] > 0 ? TONE_BY_STATE[state] : ''] as const,
   ),
   [groupDigits(owners), owners === 1 ? 'owner' : 'owners'],
   ...(spent === null ? [] : ([[groupDigits(Number(spent.gas_used)), 'gas']] as const)),
-])}${total === 0 ? '' : shareBar(STATES.map((state) => ({ share: counts[state] / total, tone: TONES[state], what: `${counts[state]} ${WORDS[state]}` })))}${definitions(
+])}${total === 0 ? '' : shareBar(REPORT_STATES.map((state) => ({ share: counts[state] / total, tone: TONE_BY_STATE[state], what: `${counts[state]} ${STATE_LABELS[state]}` })))}${definitions(
   [
-    ['Collection', collection === null ? '' : ownDirection(beginningOf(collection, 300))],
+    ['Collection', collection === null ? '' : isolateDirection(truncateText(collection, 300))],
     [
       'Contract',
       blockExplorer === null
@@ -68,15 +77,17 @@ ${stats([
         : `${contract} ${sharedLink(`${blockExplorer}/address/${encodeURIComponent(status.contractAddress)}`, 'in the block explorer')}`,
     ],
     ['Blockchain', escapeHtml(status.blockchain)],
-    ['Shuffle', drop === null ? '' : `${escapeHtml(dropText(drop, now))}.`],
+    ['Shuffle', drop === null ? '' : `${escapeHtml(describeDropState(drop, now))}.`],
     ['Started', time(times.startedAt)],
     [
       counts.pending + counts.unknown > 0 ? 'Last response' : 'All accepted',
-      times.answeredAt === null ? '' : `${time(times.answeredAt)}, ${span(times.startedAt, times.answeredAt)} later`,
+      times.answeredAt === null
+        ? ''
+        : `${time(times.answeredAt)}, ${formatTimeSpan(times.startedAt, times.answeredAt)} later`,
     ],
     [
       'Completed',
-      times.endedAt === null ? '' : `${time(times.endedAt)}, ${span(times.startedAt, times.endedAt)} in all`,
+      times.endedAt === null ? '' : `${time(times.endedAt)}, ${formatTimeSpan(times.startedAt, times.endedAt)} in all`,
     ],
     ['Paid', spent === null ? '' : escapeHtml(spentText(spent))],
     ['Gas', spent === null ? 'unknown' : ''],
@@ -87,8 +98,8 @@ ${stats([
     ['Written', `${time(new Date(now).toISOString())}, by gdn ${VERSION}`],
   ],
 )}
-${failures(top)}${notEmbedded === 0 ? '' : `<p class="note">${groupDigits(notEmbedded)} ${notEmbedded === 1 ? 'image is' : 'images are'} not in this file. The report contains only ${notEmbedded === 1 ? 'its name or link' : 'their names or links'}.</p>\n`}${presentNotes(top)}</header>
-${filter(choices(top, total))}${ROWS_START}`
+${renderFailures(top)}${notEmbedded === 0 ? '' : `<p class="note">${groupDigits(notEmbedded)} ${notEmbedded === 1 ? 'image is' : 'images are'} not in this file. The report contains only ${notEmbedded === 1 ? 'its name or link' : 'their names or links'}.</p>\n`}${presentNotes(top)}</header>
+${filter(toFilterChoices(top, total))}${ROWS_START}`
 }
 
 /** Returns notes about NFTs that aren't shown in their current state, and about missing parts. */
@@ -113,7 +124,7 @@ function presentNotes({ counts, present, times }: ReportTop): string {
   return notes.map((note) => `<p class="note">${note}</p>\n`).join('')
 }
 
-function choices({ counts, changed }: ReportTop, total: number): [string, string][] {
+function toFilterChoices({ counts, changed }: ReportTop, total: number): [string, string][] {
   const parts: [string, string, number][] = [
     ['only-good', 'Deployed', counts.deployed],
     ['only-burned', 'Burned', counts.burned],
@@ -130,18 +141,18 @@ function choices({ counts, changed }: ReportTop, total: number): [string, string
   ]
 }
 
-function failures({ failures: byReason }: ReportTop): string {
+function renderFailures({ failures: byReason }: ReportTop): string {
   if (byReason.size === 0) return ''
   const sorted = [...byReason].sort(([, a], [, b]) => b.count - a.count)
-  const items = sorted.slice(0, MAX_SHOWN).map(([reason, { count, lines }]) => {
+  const items = sorted.slice(0, MAX_SHOWN_FAILURES).map(([reason, { count, lines }]) => {
     const links = lines.map((line) => `<a href="#line-${line}">${line}</a>`).join(', ')
     const more = count > lines.length ? `, and ${groupDigits(count - lines.length)} more` : ''
     const rows = `<span class="hint">(${lines.length === 1 && count === 1 ? 'line' : 'lines'} ${links}${more})</span>`
-    return `<li>${ownDirection(beginningOf(reason, MAX_REASON))} ${rows}</li>`
+    return `<li>${isolateDirection(truncateText(reason, MAX_REASON_CHARACTERS))} ${rows}</li>`
   })
-  if (sorted.length > MAX_SHOWN)
+  if (sorted.length > MAX_SHOWN_FAILURES)
     items.push(
-      `<li class="hint">and ${groupDigits(sorted.length - MAX_SHOWN)} other reasons, each next to its row</li>`,
+      `<li class="hint">and ${groupDigits(sorted.length - MAX_SHOWN_FAILURES)} other reasons, each next to its row</li>`,
     )
   return `<section class="faults"><h2>Failures</h2><ul>${items.join('')}</ul></section>\n`
 }
@@ -150,7 +161,7 @@ const time = (iso: string) =>
   `<time datetime="${escapeHtml(iso)}">${escapeHtml(iso.slice(0, 19).replace('T', ' '))} UTC</time>`
 
 /** Describes the duration between two ISO dates in words. */
-export function span(from: string, to: string): string {
+export function formatTimeSpan(from: string, to: string): string {
   const seconds = Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 1000))
   if (seconds < 1) return 'less than a second'
   if (seconds < 90) return seconds === 1 ? 'a second' : `${seconds} seconds`

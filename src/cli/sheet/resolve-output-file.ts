@@ -15,8 +15,8 @@ export interface SheetFlags {
   open?: boolean
 }
 
-export function addSheetFlags(command: GdnCommand, usual: string): GdnCommand {
-  command.valueFlag('--to <file>', `File to write (${usual})`, notEmpty)
+export function addSheetFlags(command: GdnCommand, defaultFile: string): GdnCommand {
+  command.valueFlag('--to <file>', `File to write (${defaultFile})`, notEmpty)
   command.switchFlag('--force', 'Overwrite an existing file')
   return command.switchFlag('--open', 'Open the file in the browser')
 }
@@ -30,11 +30,11 @@ export function addSheetFlags(command: GdnCommand, usual: string): GdnCommand {
  */
 export async function resolveOutputFile(
   { io, cwd }: Pick<Deps, 'io' | 'cwd'>,
-  usual: string,
+  defaultFile: string,
   { to, force }: { to?: string | undefined; force?: boolean | undefined },
   flag = '--to',
 ): Promise<{ path: string; replace: boolean }> {
-  const path = resolve(cwd, to ?? usual)
+  const path = resolve(cwd, to ?? defaultFile)
   if (to === '-') throw flagError(flag, 'must be a file, not standard output', 'Use the path of a file.')
   const stats = await stat(path).catch(() => null)
   if (stats?.isDirectory()) {

@@ -1,10 +1,10 @@
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { GdnError } from '../../core/errors.ts'
 import { redactSecrets } from '../../core/secret.ts'
-import { draftPathOf, moveDraft, unwritableError } from '../io/write-file.ts'
+import { createDraftPath, moveDraft, unwritableError } from '../io/write-file.ts'
 import { CARDS_PER_SECTION } from './sections.ts'
 
-const FLAG = '--to'
+const TO_FLAG = '--to'
 const CHUNK_CHARS = 256 * 1024
 /** Tags around a section. Browsers parse the cards in `noscript` as text. A card can't contain these tags. */
 const [SECTION, SECTION_END] = ['<noscript><section>\n', '</section></noscript>\n']
@@ -18,8 +18,8 @@ export class SheetFile {
   readonly #bodyPath: string
   readonly #body: FileHandle
   #text = ''
-  #shared = ''
-  #cards = 0
+  #sharedDefinitions = ''
+  #cardCount = 0
 
   private constructor(path: string, bodyPath: string, body: FileHandle) {
     this.#path = path
@@ -29,20 +29,21 @@ export class SheetFile {
 
   /** @throws GdnError `usage` if the file can't be created */
   static async open(path: string): Promise<SheetFile> {
-    const bodyPath = draftPathOf(path)
+    const bodyPath = createDraftPath(path)
     try {
       return new SheetFile(path, bodyPath, await open(bodyPath, 'wx+'))
     } catch (error) {
-      throw unwritableError(path, error, FLAG)
+      throw unwritableError(path, error, TO_FLAG)
     }
   }
 
   /** @param shared SVG definitions of images that this card and others use */
   async writeCard(html: string, shared = ''): Promise<void> {
-    if (this.#cards % CARDS_PER_SECTION === 0) this.#text += `${this.#cards === 0 ? '' : this.#sectionEnd()}${SECTION}`
-    this.#cards++
+    if (this.#cardCount % CARDS_PER_SECTION === 0)
+      this.#text += `${this.#cardCount === 0 ? '' : this.#sectionEnd()}${SECTION}`
+    this.#cardCount++
     this.#text += html
-    this.#shared += shared
+    this.#sharedDefinitions += shared
     if (this.#text.length >= CHUNK_CHARS) await this.#flush()
   }
 
@@ -52,9 +53,9 @@ export class SheetFile {
    * @throws GdnError `usage`
    */
   async finish(top: string, end: string, replace: boolean): Promise<void> {
-    const draft = draftPathOf(this.#path)
+    const draft = createDraftPath(this.#path)
     try {
-      this.#text += `${this.#cards === 0 ? '<p class="none">There are no rows.</p>\n' : this.#sectionEnd()}${end}`
+      this.#text += `${this.#cardCount === 0 ? '<p class="none">There are no rows.</p>\n' : this.#sectionEnd()}${end}`
       await this.#flush()
       const file = await open(draft, 'wx')
       try {
@@ -70,9 +71,9 @@ export class SheetFile {
       } finally {
         await file.close()
       }
-      await moveDraft(draft, this.#path, { replace, flag: FLAG })
+      await moveDraft(draft, this.#path, { replace, flag: TO_FLAG })
     } catch (error) {
-      throw error instanceof GdnError ? error : unwritableError(this.#path, error, FLAG)
+      throw error instanceof GdnError ? error : unwritableError(this.#path, error, TO_FLAG)
     } finally {
       await rm(draft, { force: true })
     }
@@ -89,8 +90,8 @@ export class SheetFile {
    * other sections can use them.
    */
   #sectionEnd(): string {
-    const shared = this.#shared
-    this.#shared = ''
+    const shared = this.#sharedDefinitions
+    this.#sharedDefinitions = ''
     return shared === '' ? SECTION_END : `${SECTION_END}<svg class="shared" aria-hidden="true">${shared}</svg>\n`
   }
 
@@ -100,7 +101,7 @@ export class SheetFile {
     try {
       await this.#body.appendFile(redactSecrets(text, 'plain'))
     } catch (error) {
-      throw unwritableError(this.#path, error, FLAG)
+      throw unwritableError(this.#path, error, TO_FLAG)
     }
   }
 }

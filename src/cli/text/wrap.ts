@@ -4,7 +4,7 @@ const MIN_WIDTH = 20
 const MAX_WIDTH = 100
 
 /** Matches a command at the end of a line, such as `Next: gdn nft list --local`, which users copy. */
-const COMMAND = /(?<=: )(gdn|node|kill|chmod) .+$/
+const COMMAND_PATTERN = /(?<=: )(gdn|node|kill|chmod) .+$/
 
 /** Matches a command in backticks. Users copy these commands too. */
 const QUOTED_COMMAND = /`(?:gdn|node|kill|chmod) [^`]+`/g
@@ -26,7 +26,7 @@ export function wrap(text: string, width: number): string[] {
 export function wrapLine(line: string, columns: number): string {
   if (paintedWidth(line) <= columns) return line
   const indent = /^ */.exec(line)?.[0] ?? ''
-  const command = COMMAND.exec(line)
+  const command = COMMAND_PATTERN.exec(line)
   const prose = line.slice(indent.length, command?.index).trimEnd()
   const unbroken = prose.replace(QUOTED_COMMAND, (quoted) => quoted.replaceAll(' ', '\0'))
   const parts = unbroken.split(' ').map((part) => part.replaceAll('\0', ' '))

@@ -13,7 +13,7 @@ export interface UpdateCache {
   latest: string | null
 }
 
-const NOTHING: UpdateCache = { checkedAt: 0, notifiedAt: 0, latest: null }
+const EMPTY_CACHE: UpdateCache = { checkedAt: 0, notifiedAt: 0, latest: null }
 
 export const updateCacheFile = (env: NodeJS.ProcessEnv): string => join(stateDirectory(env), 'update-check.json')
 
@@ -27,7 +27,7 @@ export function readUpdateCache(env: NodeJS.ProcessEnv): UpdateCache {
       latest: typeof latest === 'string' ? latest : null,
     }
   } catch {
-    return NOTHING
+    return EMPTY_CACHE
   }
 }
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { platform } from 'node:process'
 import { promisify } from 'node:util'
 import { createTransport } from '../../client/create-transport.ts'
-import { proxyOf } from '../../config/proxy.ts'
+import { readProxies } from '../../config/proxy.ts'
 import { homeDirectory } from '../../core/home-directory.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import { isOnLoopback, parseUrl } from '../../core/parse-url.ts'
@@ -12,7 +12,7 @@ import { type InstalledPackage, installedPackage } from './installed.ts'
 
 const TIMEOUT_MS = 10_000
 const NPM_TIMEOUT_MS = 30_000
-const run = promisify(execFile)
+const execFileAsync = promisify(execFile)
 
 /**
  * Requests the latest version from the registry and stores it. Sends no credentials. First checks that the package in
@@ -25,7 +25,7 @@ export async function checkForUpdate(
   if (installed === null) return
   const registry = await npmRegistry(env)
   if (registry === null) return
-  const proxy = isOnLoopback(registry) ? undefined : proxyOf(env)
+  const proxy = isOnLoopback(registry) ? undefined : readProxies(env)
   const transport = await createTransport('single', { proxy })
   const manifest = async (version: string): Promise<Readonly<Record<string, unknown>> | null> => {
     const { status, body } = await transport.request({
@@ -66,14 +66,14 @@ export async function npmRegistry(env: NodeJS.ProcessEnv): Promise<URL | null> {
     timeout: NPM_TIMEOUT_MS,
     shell: platform === 'win32',
   }
-  const { stdout } = await run('npm', ['config', 'get', 'registry'], options).catch(() => ({ stdout: '' }))
+  const { stdout } = await execFileAsync('npm', ['config', 'get', 'registry'], options).catch(() => ({ stdout: '' }))
   const named = stdout.trim()
   return /^https?:\/\//.test(named) ? parseUrl(named.endsWith('/') ? named : `${named}/`) : null
 }
 
 /** Match variables that may contain a secret, because of their name or because their value is a URL with a password. */
 const SECRET_NAME = /key|token|secret|passw|credential|auth|cookie|^gdn_/i
-const WITH_PASSWORD = /:\/\/[^/\s]+@/
+const PASSWORD_URL_PATTERN = /:\/\/[^/\s]+@/
 
 /**
  * Returns the environment for npm. A user's .npmrc may refer to any variable, so npm gets all variables except likely
@@ -81,6 +81,6 @@ const WITH_PASSWORD = /:\/\/[^/\s]+@/
  */
 function npmEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isHarmless = ([name, value = '']: [string, string | undefined]) =>
-    !SECRET_NAME.test(name) && !WITH_PASSWORD.test(value)
+    !SECRET_NAME.test(name) && !PASSWORD_URL_PATTERN.test(value)
   return Object.fromEntries(Object.entries(env).filter(isHarmless))
 }

@@ -9,7 +9,7 @@ import { type InstalledPackage, installedPackage } from './installed.ts'
 const DAY_MS = 24 * 60 * 60_000
 
 /** Hidden flag of the detached update check. `main.ts` handles it. */
-const CHECK_WORD = '--check-for-update'
+const UPDATE_CHECK_FLAG = '--check-for-update'
 
 interface NoticeEdge {
   env: NodeJS.ProcessEnv
@@ -56,7 +56,7 @@ export function updateNotice({ env, cwd, stderr, program, now, installed = insta
     if (asks) {
       const childEnv = childEnvironment(env, { proxies: true })
       const [file, ...args] = program
-      spawn(file, [...args, CHECK_WORD], { detached: true, stdio: 'ignore', env: childEnv }).unref()
+      spawn(file, [...args, UPDATE_CHECK_FLAG], { detached: true, stdio: 'ignore', env: childEnv }).unref()
     }
   } catch {
     // The notice is optional, so its errors must not affect a command.
@@ -71,7 +71,7 @@ function noticeText({ name, version, root }: InstalledPackage, latest: string, c
 
 /** Returns whether version `a` is newer than `b`. Only plain releases can be newer. */
 export function isNewer(a: string, b: string): boolean {
-  const [left, right] = [numbers(a), numbers(b)]
+  const [left, right] = [parseVersion(a), parseVersion(b)]
   if (left === null || right === null) return false
   for (const [i, number] of left.entries()) {
     const other = right[i] ?? 0
@@ -80,7 +80,7 @@ export function isNewer(a: string, b: string): boolean {
   return false
 }
 
-function numbers(version: string): number[] | null {
+function parseVersion(version: string): number[] | null {
   const match = /^(\d{1,9})\.(\d{1,9})\.(\d{1,9})$/.exec(version)
   return match === null ? null : match.slice(1).map(Number)
 }

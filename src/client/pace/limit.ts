@@ -12,7 +12,7 @@ export interface Limit {
  * Requests per second if neither the user nor the server sets a limit. The value is from the section "Limits" of the
  * API reference, version 1.1.
  */
-const DEFAULT_RATE = 2
+const DEFAULT_REQUESTS_PER_SECOND = 2
 
 // Timers fire up to 1 ms early, and the server's clock is rounded. Without the margin, the server could count three
 // requests in a window that permits two.
@@ -29,7 +29,7 @@ export const TRAVEL_MS = 1_000
  * request per second.
  */
 export function ownLimit(rate: number | null, observed: ObservedRateLimit | null): Limit {
-  if (observed === null) return limitOf(rate ?? DEFAULT_RATE)
+  if (observed === null) return limitOf(rate ?? DEFAULT_REQUESTS_PER_SECOND)
   return limitOf(Math.min(rate ?? Number.POSITIVE_INFINITY, quotaOf(observed)))
 }
 
@@ -38,7 +38,9 @@ export function ownLimit(rate: number | null, observed: ObservedRateLimit | null
  * server states no limit.
  */
 export function sharedLimit(rate: number | null, observed: ObservedRateLimit | null): Limit {
-  return limitOf(observed === null ? Math.max(rate ?? DEFAULT_RATE, DEFAULT_RATE) : quotaOf(observed))
+  return limitOf(
+    observed === null ? Math.max(rate ?? DEFAULT_REQUESTS_PER_SECOND, DEFAULT_REQUESTS_PER_SECOND) : quotaOf(observed),
+  )
 }
 
 export const isUnlimited = ({ slots }: Limit): boolean => slots === Number.POSITIVE_INFINITY
@@ -65,7 +67,7 @@ const SLOWEST_QUOTA = 1 / 60
 /** Returns the quota in requests per second. Ignores a quota of 0, because the server has just accepted a request. */
 function quotaOf({ perSecond }: ObservedRateLimit): number {
   if (perSecond === null) return Number.POSITIVE_INFINITY
-  return perSecond > 0 ? Math.max(perSecond, SLOWEST_QUOTA) : DEFAULT_RATE
+  return perSecond > 0 ? Math.max(perSecond, SLOWEST_QUOTA) : DEFAULT_REQUESTS_PER_SECOND
 }
 
 function limitOf(perSecond: number): Limit {

@@ -31,11 +31,11 @@ export interface LimiterState {
 
 /** The inputs of a change of the state. */
 export interface LimiterView {
-  me: Ticket
+  ownTicket: Ticket
   now: number
   limit: Limit
   /** IDs of tickets whose processes are known to have ended. */
-  dead: ReadonlySet<string>
+  endedTickets: ReadonlySet<string>
 }
 
 /**
@@ -54,7 +54,7 @@ const MAX_CHECK_MS = 1_000
 /** Maximum `Retry-After` to honor, in milliseconds. After that time, requests are sent again. */
 export const MAX_HOLD_MS = 600_000
 /** Time in milliseconds for which other processes use a rate limit that the server stated. */
-const OBSERVED_MS = 600_000
+const OBSERVED_LIMIT_TTL_MS = 600_000
 
 export const emptyState = (boot: string | null, now: number): LimiterState => ({
   boot,
@@ -108,16 +108,16 @@ function parse(text: string): LimiterState | null {
 const isOfThisBoot = (state: LimiterState, boot: string | null, now: number) => state.boot === boot && state.at <= now
 
 /** Returns the server's latest rate limit, or null if there is none or it is too old. */
-export function observedIn({ observed }: LimiterState, now: number): ObservedRateLimit | null {
-  return observed !== null && now - observed.at < OBSERVED_MS ? { perSecond: observed.perSecond } : null
+export function readObservedLimit({ observed }: LimiterState, now: number): ObservedRateLimit | null {
+  return observed !== null && now - observed.at < OBSERVED_LIMIT_TTL_MS ? { perSecond: observed.perSecond } : null
 }
 
 /**
  * Removes expired tickets. Their requests may have been sent until the lease expired, so their slots stay in use for a
  * window and the transit time after that.
  */
-function removeExpired(state: LimiterState, { me, now, limit, dead }: LimiterView): LimiterState {
-  const lost = (ticket: Ticket) => ticket.id !== me.id && (ticket.until <= now || dead.has(ticket.id))
+function removeExpired(state: LimiterState, { ownTicket, now, limit, endedTickets }: LimiterView): LimiterState {
+  const lost = (ticket: Ticket) => ticket.id !== ownTicket.id && (ticket.until <= now || endedTickets.has(ticket.id))
   const freed = state.inFlight.filter(lost).map(({ until }) => Math.min(until, now) + limit.windowMs + TRAVEL_MS)
   return {
     ...state,
@@ -133,7 +133,7 @@ function removeExpired(state: LimiterState, { me, now, limit, dead }: LimiterVie
  * before it and for itself. Slots in flight don't count, because they stay in use for a window after their response.
  */
 export function acquireSlot(before: LimiterState, view: LimiterView): { state: LimiterState; look: SendPermission } {
-  const { me, now, limit } = view
+  const { ownTicket: me, now, limit } = view
   const state = removeExpired(before, view)
   const granted = state.inFlight.find(({ id }) => id === me.id)
   if (granted !== undefined) return { state, look: { granted: true, until: granted.until } }
@@ -168,9 +168,9 @@ export function releaseSlot(
   before: LimiterState,
   view: LimiterView & { observed: ObservedRateLimit | null; extraMs: number },
 ): LimiterState {
-  const { me, now, limit, observed, extraMs } = view
+  const { ownTicket, now, limit, observed, extraMs } = view
   const state = removeExpired(before, view)
-  const isOwn = ({ id }: Ticket) => id === me.id
+  const isOwn = ({ id }: Ticket) => id === ownTicket.id
   const cools = state.inFlight.some(isOwn) && !isUnlimited(limit)
   return {
     ...state,
@@ -182,10 +182,10 @@ export function releaseSlot(
 }
 
 /** Renews the lease of a slot. `renewed` is false if the lease expired and another process released the slot. */
-export function renew(before: LimiterState, view: LimiterView): { state: LimiterState; renewed: boolean } {
+export function renewLease(before: LimiterState, view: LimiterView): { state: LimiterState; renewed: boolean } {
   const state = removeExpired(before, view)
-  const renewed = state.inFlight.some(({ id }) => id === view.me.id)
+  const renewed = state.inFlight.some(({ id }) => id === view.ownTicket.id)
   const until = view.now + LEASE_MS
-  const inFlight = state.inFlight.map((ticket) => (ticket.id === view.me.id ? { ...ticket, until } : ticket))
+  const inFlight = state.inFlight.map((ticket) => (ticket.id === view.ownTicket.id ? { ...ticket, until } : ticket))
   return { state: { ...state, inFlight }, renewed }
 }

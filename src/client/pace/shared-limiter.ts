@@ -11,9 +11,9 @@ import {
   type LimiterView,
   MAX_HOLD_MS,
   type Owner,
-  observedIn,
+  readObservedLimit,
   releaseSlot,
-  renew,
+  renewLease,
   type SendPermission,
   type Ticket,
 } from './limiter-state.ts'
@@ -35,7 +35,7 @@ export interface LimiterEnvironment {
   owner: Owner
   boot: string | null
   /** Returns the IDs of tickets whose processes have certainly ended. */
-  ended(tickets: readonly Ticket[]): Promise<ReadonlySet<string>>
+  findEndedTickets(tickets: readonly Ticket[]): Promise<ReadonlySet<string>>
 }
 
 /** A slot that this process acquired from the shared limiter. */
@@ -95,7 +95,7 @@ export class StoredLimiter implements SharedLimiter {
       return await this.#queueFor(id, signal, patienceMs)
     } catch (error) {
       // Ignore errors from leaving the queue, so that the first error is reported.
-      this.#leave(id, 0).catch(() => {})
+      this.#releaseTicket(id, 0).catch(() => {})
       throw error
     }
   }
@@ -108,22 +108,22 @@ export class StoredLimiter implements SharedLimiter {
   }
 
   async #queueFor(id: string, signal: AbortSignal | undefined, patienceMs: number): Promise<SharedSlot> {
-    const { ended, now, sleep } = this.#environment
+    const { findEndedTickets, now, sleep } = this.#environment
     let dead = NO_PROCESSES
     for (;;) {
       signal?.throwIfAborted()
-      const look = await this.#lookAround(id, dead, signal)
+      const look = await this.#tryAcquire(id, dead, signal)
       if (look === 'unlimited') return UNLIMITED_SLOT
       if (look.granted) return this.#slot(id, look.until)
       checkPatience(look.heldMs, patienceMs)
-      dead = await ended(look.inTheWay.filter((ticket) => ticket.id !== id))
+      dead = await findEndedTickets(look.inTheWay.filter((ticket) => ticket.id !== id))
       if (dead.size > 0) continue
       const wait = look.lookAt - now()
       if (wait > 0) await sleep(wait, signal)
     }
   }
 
-  #lookAround(id: string, dead: ReadonlySet<string>, signal?: AbortSignal): Promise<SendPermission | 'unlimited'> {
+  #tryAcquire(id: string, dead: ReadonlySet<string>, signal?: AbortSignal): Promise<SendPermission | 'unlimited'> {
     return this.#change<SendPermission | 'unlimited'>(
       id,
       dead,
@@ -149,7 +149,7 @@ export class StoredLimiter implements SharedLimiter {
       while (!lapsed) {
         await sleep(LEASE_MS / 3, over.signal)
         const renewedAt = await this.#change(id, NO_PROCESSES, (before, view) => {
-          const { state, renewed } = renew(before, view)
+          const { state, renewed } = renewLease(before, view)
           return { state, result: renewed ? view.now : null }
         })
         if (renewedAt === null) lapsed = true
@@ -163,12 +163,12 @@ export class StoredLimiter implements SharedLimiter {
       isValid: () => !lapsed && now() < until - SLACK_MS,
       done: (extraMs) => {
         over.abort()
-        return this.#leave(id, extraMs)
+        return this.#releaseTicket(id, extraMs)
       },
     }
   }
 
-  #leave(id: string, extraMs: number): Promise<void> {
+  #releaseTicket(id: string, extraMs: number): Promise<void> {
     return this.#change(id, NO_PROCESSES, (before, view) => ({
       state: releaseSlot(before, { ...view, observed: this.#observed(), extraMs }),
       result: undefined,
@@ -178,7 +178,7 @@ export class StoredLimiter implements SharedLimiter {
   /** Changes the state. If `update` returns null as the state, the state stays unchanged. */
   #change<Result>(
     id: string,
-    dead: ReadonlySet<string>,
+    endedTickets: ReadonlySet<string>,
     update: (state: LimiterState, view: LimiterView) => { state: LimiterState | null; result: Result },
     signal?: AbortSignal,
   ): Promise<Result> {
@@ -187,8 +187,13 @@ export class StoredLimiter implements SharedLimiter {
       const now = this.#environment.now()
       const latest = this.#observed()
       const before = decodeState(text, boot, now, sharedLimit(this.#rate, latest))
-      const limit = sharedLimit(this.#rate, latest ?? observedIn(before, now))
-      const { state, result } = update(before, { me: { id, until: 0, ...owner }, now, limit, dead })
+      const limit = sharedLimit(this.#rate, latest ?? readObservedLimit(before, now))
+      const { state, result } = update(before, {
+        ownTicket: { id, until: 0, ...owner },
+        now,
+        limit,
+        endedTickets,
+      })
       return { keep: state === null ? null : encodeState(state), result }
     }, signal)
   }

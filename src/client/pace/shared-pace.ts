@@ -78,7 +78,7 @@ async function openEnvironment(
     sleep,
     boot,
     owner: { pid, startedAt, space },
-    async ended(tickets) {
+    async findEndedTickets(tickets) {
       const local = tickets.filter((ticket) => ticket.space === space)
       const alive = await Promise.all(local.map((ticket) => isAlive({ ...ticket, bootId: boot })))
       return new Set(local.filter((_, index) => alive[index] === false).map(({ id }) => id))

@@ -5,7 +5,7 @@ import { describeResponse } from '../responses.ts'
 import { retryRead } from '../retry-read.ts'
 import type { TransportResponse } from '../transport.ts'
 import { multipartFile } from '../upload.ts'
-import { readFileFacts, type Storage, type StorageDeps, uploadTimeoutMs } from './storage.ts'
+import { readFileProperties, type Storage, type StorageDeps, uploadTimeoutMs } from './storage.ts'
 
 export interface IpfsNodeOptions extends StorageDeps {
   /** URL of the RPC API of a Kubo node, such as `http://127.0.0.1:5001`. */
@@ -21,7 +21,7 @@ export function createIpfsNodeStorage({ api, transport, userAgent, clock }: Ipfs
   const url = `${api}/api/v0/add?cid-version=1&raw-leaves=true&pin=true&progress=false`
   return {
     async upload(content, name, { signal, sha256 } = {}) {
-      const file = await readFileFacts(content, name, sha256)
+      const file = await readFileProperties(content, name, sha256)
       const { contentType, body } = await multipartFile(content, name, file.sha256)
       const once = () =>
         transport.request({
@@ -34,7 +34,7 @@ export function createIpfsNodeStorage({ api, transport, userAgent, clock }: Ipfs
         })
       const response = await retryRead(url, clock, signal, once)
       const cid = cidIn(response, api)
-      if (file.body.size <= BLOCK_BYTES && cid !== rawCid(file.sha256)) throw strangeResponseError(response, api)
+      if (file.body.size <= BLOCK_BYTES && cid !== rawCid(file.sha256)) throw unexpectedResponseError(response, api)
       return { url: `ipfs://${cid}` }
     },
     close: () => transport.close(),
@@ -48,15 +48,15 @@ function cidIn(response: TransportResponse, api: string): string {
       hint: 'Check that ipfs_api is the URL of the RPC API of a node that accepts requests from this machine.',
     })
   }
-  if (response.status !== 200) throw strangeResponseError(response, api)
+  if (response.status !== 200) throw unexpectedResponseError(response, api)
   const lines = Buffer.from(response.body).toString('utf8').trim().split('\n')
   const last = parseJson(Buffer.from(lines.at(-1) ?? ''))
   const cid = last !== null && typeof last === 'object' && 'Hash' in last ? last.Hash : undefined
-  if (typeof cid !== 'string' || fileUrlProblem(`ipfs://${cid}`) !== null) throw strangeResponseError(response, api)
+  if (typeof cid !== 'string' || fileUrlProblem(`ipfs://${cid}`) !== null) throw unexpectedResponseError(response, api)
   return cid
 }
 
-function strangeResponseError(response: TransportResponse, api: string): GdnError {
+function unexpectedResponseError(response: TransportResponse, api: string): GdnError {
   return new GdnError('bad_answer', `${api} did not respond like an IPFS node: ${describeResponse(response)}`, {
     hint: 'Set ipfs_api to the URL of the RPC API of a Kubo node, usually http://127.0.0.1:5001.',
   })

@@ -7,7 +7,7 @@ import { EMPTY_SHA256, signS3 } from '../../object-store/s3-signature.ts'
 import type { CallOptions } from '../api-client.ts'
 import { retryRead } from '../retry-read.ts'
 import type { TransportRequest, TransportResponse } from '../transport.ts'
-import { type FileFacts, readFileFacts, type Storage, type StorageDeps, uploadTimeoutMs } from './storage.ts'
+import { type FileProperties, readFileProperties, type Storage, type StorageDeps, uploadTimeoutMs } from './storage.ts'
 
 export interface S3Options extends StorageDeps {
   bucket: string
@@ -34,7 +34,7 @@ export function createS3Storage(options: S3Options): Storage {
     method: 'HEAD' | 'PUT',
     url: string,
     headers: Record<string, string>,
-    file: FileFacts | null,
+    file: FileProperties | null,
     { signal }: CallOptions,
   ): Promise<TransportResponse> {
     // Sign each attempt again, because a signature is valid for only a few minutes.
@@ -56,7 +56,7 @@ export function createS3Storage(options: S3Options): Storage {
 
   return {
     async upload(content, name, { sha256, ...callOptions } = {}) {
-      const file = await readFileFacts(content, name, sha256)
+      const file = await readFileProperties(content, name, sha256)
       const key = prefix + file.sha256 + extensionOf(name)
       const url = objectUrl(root, key)
       const existing = await exchange('HEAD', url, {}, null, callOptions)

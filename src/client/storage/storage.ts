@@ -3,7 +3,7 @@ import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import type { UploadOptions } from '../api-client.ts'
 import type { RetryClock } from '../retry-clock.ts'
 import type { StreamedBody, Transport } from '../transport.ts'
-import { streamedContent, uploadMs } from '../upload.ts'
+import { maxUploadMs, streamedContent } from '../upload.ts'
 
 /** The user's own storage, from which servers can download files. */
 export interface Storage {
@@ -20,10 +20,10 @@ export interface StorageDeps {
 }
 
 /** Returns the timeout of an upload, in milliseconds. The timeout includes a minute for the response. */
-export const uploadTimeoutMs = (bytes: number): number => 60_000 + uploadMs(bytes)
+export const uploadTimeoutMs = (bytes: number): number => 60_000 + maxUploadMs(bytes)
 
 /** A file with its hash and type, which must be known before the file is sent. */
-export interface FileFacts {
+export interface FileProperties {
   body: StreamedBody
   /** SHA-256 hash of the content in hexadecimal. */
   sha256: string
@@ -31,7 +31,11 @@ export interface FileFacts {
 }
 
 /** Reads a file once to determine its hash and type. */
-export async function readFileFacts(content: string | Uint8Array, name: string, sha256?: string): Promise<FileFacts> {
+export async function readFileProperties(
+  content: string | Uint8Array,
+  name: string,
+  sha256?: string,
+): Promise<FileProperties> {
   const body = await streamedContent(content, name, sha256)
   const hash = createHash('sha256')
   const head: Uint8Array[] = []

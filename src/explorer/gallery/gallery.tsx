@@ -3,18 +3,18 @@ import type { NftSummary } from '../../server/explorer/types.ts'
 import { type Grid, gridOf, heightOf, itemsBetween, type Scale, scaleOf } from './geometry.ts'
 import { type Move, movedIndex } from './keys.ts'
 import type { Source } from './source.ts'
-import { Tile, TileBone, type View } from './tile.tsx'
+import { Tile, TileSkeleton, type View } from './tile.tsx'
 
 /** Sizes in pixels, matching the style sheet. */
-const CAPTION = 80
-const LIST_ROW = 64
-const HEADER = 72
+const CAPTION_HEIGHT = 80
+const LIST_ROW_HEIGHT = 64
+const HEADER_HEIGHT = 72
 
-const MORE_ROWS = 2
+const EXTRA_ROWS = 2
 /** Number of placeholder rows while the total is unknown. */
-const ROWS_TO_COME = 3
+const PLACEHOLDER_ROWS = 3
 /** Scroll speed in pixels per millisecond above which images aren't loaded. */
-const FAST = 5
+const MIN_FAST_SPEED = 5
 const SETTLED_MS = 90
 const IDLE_MS = 160
 
@@ -33,14 +33,15 @@ export interface GalleryProps<Item extends NftSummary> {
   noteOf?: (item: Item) => string | undefined
 }
 
-function layoutOf(view: View, width: number): Grid {
-  if (view === 'list') return gridOf({ width, minTile: Number.POSITIVE_INFINITY, gap: 0, heightOf: () => LIST_ROW })
+function computeLayout(view: View, width: number): Grid {
+  if (view === 'list')
+    return gridOf({ width, minTile: Number.POSITIVE_INFINITY, gap: 0, heightOf: () => LIST_ROW_HEIGHT })
   const isNarrow = width < 560
   return gridOf({
     width,
     minTile: isNarrow ? 140 : 190,
     gap: isNarrow ? 12 : 20,
-    heightOf: (tileWidth) => tileWidth + CAPTION,
+    heightOf: (tileWidth) => tileWidth + CAPTION_HEIGHT,
   })
 }
 
@@ -61,35 +62,35 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
   const focusNext = useRef(false)
   const timers = useRef<{ settled?: ReturnType<typeof setTimeout>; idle?: ReturnType<typeof setTimeout> }>({})
 
-  const grid = useMemo(() => layoutOf(view, width), [view, width])
-  const total = source.total ?? grid.columns * ROWS_TO_COME
+  const grid = useMemo(() => computeLayout(view, width), [view, width])
+  const total = source.total ?? grid.columns * PLACEHOLDER_ROWS
   const scale = useMemo(() => scaleOf(heightOf(grid, total)), [grid, total])
   const current = useRef({ grid, scale, total, source })
   current.current = { grid, scale, total, source }
 
   /** Computes the visible range. With `jumped`, derives the position in the list from the scroll bar. */
-  const look = useCallback((jumped = false) => {
+  const updateVisibleRange = useCallback((jumped = false) => {
     const { grid, scale, total, source } = current.current
     const { current: element } = list
     if (element === null || grid.tileWidth === 0) return
     const shown = -element.getBoundingClientRect().top
     const now = performance.now()
-    const next = follow(place.current, shown, scale, jumped)
+    const next = toListPosition(place.current, shown, scale, jumped)
     const speed = Math.abs(next - place.current.full) / Math.max(8, now - place.current.time)
     place.current = { shown, full: next, time: now }
-    const { start, end } = itemsBetween(grid, total, next, next + innerHeight, MORE_ROWS)
+    const { start, end } = itemsBetween(grid, total, next, next + innerHeight, EXTRA_ROWS)
     const before = span.current
-    const isFast = speed > FAST
+    const isFast = speed > MIN_FAST_SPEED
     span.current = { start, end, shift: next - shown, isFast }
     clearTimeout(timers.current.settled)
-    if (isFast) timers.current.settled = setTimeout(() => look(), SETTLED_MS)
+    if (isFast) timers.current.settled = setTimeout(() => updateVisibleRange(), SETTLED_MS)
     else if (end > start) source.want(start, end)
     const { shift } = span.current
     if (before.start !== start || before.end !== end || before.shift !== shift || before.isFast !== isFast) draw(0)
   }, [])
 
   /** Corrects the scroll bar after small steps, and moves the tiles accordingly. */
-  const settle = useCallback(() => {
+  const correctScrollBar = useCallback(() => {
     const { shown, full } = place.current
     const right = current.current.scale.toShown(full)
     if (Math.abs(right - shown) < 1) return
@@ -119,18 +120,18 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
       place.current = { shown: scale.toShown(full), full, time: 0 }
       scrollBy({ top: element.getBoundingClientRect().top + scale.toShown(full), behavior: 'instant' })
     }
-    look(true)
+    updateVisibleRange(true)
   }, [grid])
-  useLayoutEffect(() => look(true), [scale, source, look])
+  useLayoutEffect(() => updateVisibleRange(true), [scale, source, updateVisibleRange])
   useEffect(() => {
     const onScroll = () => {
-      look()
+      updateVisibleRange()
       const { grid } = current.current
       topItem.current = Math.max(0, Math.round(place.current.full / grid.rowHeight)) * grid.columns
       clearTimeout(timers.current.idle)
-      timers.current.idle = setTimeout(settle, IDLE_MS)
+      timers.current.idle = setTimeout(correctScrollBar, IDLE_MS)
     }
-    const onResize = () => look()
+    const onResize = () => updateVisibleRange()
     addEventListener('scroll', onScroll, { passive: true })
     addEventListener('resize', onResize, { passive: true })
     return () => {
@@ -139,15 +140,15 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
       clearTimeout(timers.current.settled)
       clearTimeout(timers.current.idle)
     }
-  }, [look, settle])
+  }, [updateVisibleRange, correctScrollBar])
 
   const focusOn = (index: number) => {
     active.current = index
     focusNext.current = true
     // The position may be out of date, because focusing an item can scroll the page.
-    look()
-    reveal(index, current.current, place.current)
-    look()
+    updateVisibleRange()
+    scrollItemIntoView(index, current.current, place.current)
+    updateVisibleRange()
     draw(0)
   }
   useLayoutEffect(() => {
@@ -160,7 +161,10 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
 
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.metaKey || event.altKey || event.shiftKey) return
-    const move: Move = { columns: grid.columns, rows: Math.max(1, Math.floor((innerHeight - HEADER) / grid.rowHeight)) }
+    const move: Move = {
+      columns: grid.columns,
+      rows: Math.max(1, Math.floor((innerHeight - HEADER_HEIGHT) / grid.rowHeight)),
+    }
     const index = movedIndex(event.key, active.current, total, move)
     if (index === null) return
     event.preventDefault()
@@ -181,7 +185,7 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
     if (focused.current < start) indexes.unshift(focused.current)
     else if (focused.current >= Math.min(end, total)) indexes.push(focused.current)
   }
-  const inSight = itemsBetween(grid, total, place.current.full + HEADER, place.current.full + innerHeight, 0)
+  const inSight = itemsBetween(grid, total, place.current.full + HEADER_HEIGHT, place.current.full + innerHeight, 0)
   const reachable = indexes.includes(active.current) ? active.current : inSight.start
   return (
     <ul
@@ -206,12 +210,12 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
         return (
           <li key={index} style={style} data-index={index} aria-posinset={index + 1} aria-setsize={source.total ?? -1}>
             {item === undefined ? (
-              <TileBone view={view} />
+              <TileSkeleton view={view} />
             ) : (
               <Tile
                 nft={item}
                 view={view}
-                draws={!isFast}
+                showsImage={!isFast}
                 tabIndex={index === reachable ? 0 : -1}
                 note={noteOf?.(item)}
               />
@@ -224,7 +228,7 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
 }
 
 /** Returns the position in the list after the window is scrolled to `shown`. */
-function follow(before: ScrollPosition, shown: number, scale: Scale, jumped: boolean): number {
+function toListPosition(before: ScrollPosition, shown: number, scale: Scale, jumped: boolean): number {
   if (scale.shown === scale.full) return shown
   const step = shown - before.shown
   const isSmall = !jumped && Math.abs(step) < 2 * innerHeight
@@ -242,9 +246,9 @@ interface ShownGrid {
 }
 
 /** Scrolls the row of an item into view, but no farther than necessary. */
-function reveal(index: number, { grid, scale }: ShownGrid, { shown, full }: ScrollPosition): void {
+function scrollItemIntoView(index: number, { grid, scale }: ShownGrid, { shown, full }: ScrollPosition): void {
   const top = Math.floor(index / grid.columns) * grid.rowHeight
-  const above = top - HEADER - grid.gap
+  const above = top - HEADER_HEIGHT - grid.gap
   const below = top + grid.rowHeight - innerHeight
   const wanted = full > above ? above : full < below ? below : full
   if (wanted === full) return

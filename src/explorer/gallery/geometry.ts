@@ -2,9 +2,9 @@
  * Maximum height of a list in pixels. Browsers lay out at most about 17 million pixels. This height is low enough for
  * exact positions.
  */
-const MAX_HEIGHT = 6_000_000
+const MAX_LIST_HEIGHT = 6_000_000
 /** Distance from both ends, in pixels, within which one scrolled pixel moves the list by one pixel. */
-const EDGE = 60_000
+const EDGE_HEIGHT = 60_000
 
 export interface Grid {
   columns: number
@@ -41,9 +41,9 @@ export interface Scale {
   toShown(place: number): number
 }
 
-export function scaleOf(full: number, max = MAX_HEIGHT): Scale {
+export function scaleOf(full: number, max = MAX_LIST_HEIGHT): Scale {
   if (full <= max) return { full, shown: full, toFull: (place) => place, toShown: (place) => place }
-  const edge = Math.min(EDGE, max / 4)
+  const edge = Math.min(EDGE_HEIGHT, max / 4)
   const ratio = (full - 2 * edge) / (max - 2 * edge)
   return {
     full,

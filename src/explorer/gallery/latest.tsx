@@ -6,7 +6,7 @@ export const Latest = ({ latest }: Pick<Overview, 'latest'>) => (
   <ul class="shelf">
     {latest.map((nft) => (
       <li key={nft.nft_gdn_id}>
-        <Tile nft={nft} view="grid" draws note={nft.collection.name} />
+        <Tile nft={nft} view="grid" showsImage note={nft.collection.name} />
       </li>
     ))}
   </ul>

@@ -1,17 +1,17 @@
 import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
 import type { Counts, NftSummary, Status } from '../../server/explorer/types.ts'
 import { count } from '../format.ts'
-import { useBack } from '../live.ts'
+import { useReconnect } from '../live.ts'
 import { isReturning } from '../navigate.ts'
 import { Filter } from '../parts/filter.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Empty } from '../parts/notice.tsx'
-import { STATUSES, statusWord, totalOf } from '../parts/status.tsx'
+import { countTotal, STATUSES, statusWord } from '../parts/status.tsx'
 import { Gallery } from './gallery.tsx'
-import { sourceOf } from './kept-sources.ts'
+import { getSource } from './kept-sources.ts'
 import type { View } from './tile.tsx'
 
-const WAIT_MS = 220
+const SEARCH_DELAY_MS = 220
 /** Interval in milliseconds between refreshes while NFTs are being minted. */
 const REFRESH_MS = 1500
 
@@ -51,15 +51,15 @@ export function NftList<Item extends NftSummary>({
   const [, draw] = useReducer((n: number) => n + 1, 0)
   filters.set(path, { status, q })
   useEffect(() => {
-    const timer = setTimeout(() => setQ(text.trim()), WAIT_MS)
+    const timer = setTimeout(() => setQ(text.trim()), SEARCH_DELAY_MS)
     return () => clearTimeout(timer)
   }, [text])
-  const source = sourceOf<Item>(path, {
+  const source = getSource<Item>(path, {
     status: status === '' ? undefined : status,
     ...(searchable && searchFilter(q)),
   })
   useEffect(() => source.listen(() => draw(0)), [source])
-  useBack(() => source.refresh())
+  useReconnect(() => source.refresh())
   useRefresh(counts, () => source.refresh())
 
   const choose = (next: View) => {
@@ -86,7 +86,7 @@ export function NftList<Item extends NftSummary>({
                   : option === 'deployed' && burned > 0
                     ? 'Deployed or burned'
                     : statusWord(option)}{' '}
-                <span class="count">{count(option === '' ? totalOf(counts) : counts[option])}</span>
+                <span class="count">{count(option === '' ? countTotal(counts) : counts[option])}</span>
               </button>
             ))}
           </fieldset>

@@ -21,10 +21,10 @@ export class Source<Item> {
   readonly #pages = new BoundedMap<{ items: readonly Item[]; version: number }, number>(MAX_PAGES)
   readonly #requests = new Map<number, AbortController>()
   readonly #listeners = new Set<() => void>()
-  #wanted: readonly number[] = [0]
+  #visiblePages: readonly number[] = [0]
   /** Incremented by each refresh. A page with an older version may be out of date. */
   #version = 0
-  #retry: ReturnType<typeof setTimeout> | undefined
+  #retryTimer: ReturnType<typeof setTimeout> | undefined
 
   constructor(load: LoadPage<Item>) {
     this.#load = load
@@ -38,20 +38,20 @@ export class Source<Item> {
   want(start: number, end: number): void {
     const first = Math.floor(start / PAGE_SIZE)
     const last = Math.max(first, Math.floor((end - 1) / PAGE_SIZE))
-    this.#wanted = Array.from({ length: last - first + 1 }, (_, index) => first + index)
+    this.#visiblePages = Array.from({ length: last - first + 1 }, (_, index) => first + index)
     for (const [page, request] of this.#requests) {
-      if (this.#wanted.includes(page)) continue
+      if (this.#visiblePages.includes(page)) continue
       request.abort()
       this.#requests.delete(page)
     }
-    this.#next()
+    this.#fetchNext()
   }
 
   /** Marks the items as possibly out of date. They stay visible until they are reloaded. */
   refresh(): void {
     this.#version++
     this.error = null
-    this.#next()
+    this.#fetchNext()
   }
 
   /**
@@ -61,16 +61,16 @@ export class Source<Item> {
    */
   listen(listener: () => void): () => void {
     this.#listeners.add(listener)
-    this.#next()
+    this.#fetchNext()
     return () => {
       this.#listeners.delete(listener)
       if (this.#listeners.size === 0) this.#stop()
     }
   }
 
-  #next(): void {
+  #fetchNext(): void {
     if (this.#listeners.size === 0) return
-    for (const page of this.#wanted) {
+    for (const page of this.#visiblePages) {
       if (this.#requests.size >= MAX_REQUESTS) return
       if (this.#requests.has(page)) continue
       if (this.#pages.get(page)?.version === this.#version) continue
@@ -94,22 +94,22 @@ export class Source<Item> {
       if (request.signal.aborted) return
       this.#requests.delete(page)
       this.error = error instanceof Error ? error : new Error(String(error))
-      clearTimeout(this.#retry)
-      this.#retry = setTimeout(() => this.#next(), RETRY_MS)
-      this.#tell()
+      clearTimeout(this.#retryTimer)
+      this.#retryTimer = setTimeout(() => this.#fetchNext(), RETRY_MS)
+      this.#notifyListeners()
       return
     }
-    this.#tell()
-    this.#next()
+    this.#notifyListeners()
+    this.#fetchNext()
   }
 
   #stop(): void {
     for (const request of this.#requests.values()) request.abort()
     this.#requests.clear()
-    clearTimeout(this.#retry)
+    clearTimeout(this.#retryTimer)
   }
 
-  #tell(): void {
+  #notifyListeners(): void {
     for (const listener of this.#listeners) listener()
   }
 }

@@ -12,19 +12,19 @@ export interface TileProps {
   nft: NftSummary
   view: View
   /** Whether the image may load. False while the user scrolls past the tile. */
-  draws: boolean
+  showsImage: boolean
   tabIndex?: number
   /** The text below the title, instead of the token ID. */
   note?: string | undefined
 }
 
-function tokenOf({ status, token_id: id }: NftSummary): string {
+function formatToken({ status, token_id: id }: NftSummary): string {
   if (id !== null) return `#${shortenMiddle(id, 8, 6)}`
   return status === 'failed' ? 'Not minted' : 'No token yet'
 }
 
 /** An NFT in a gallery. */
-export function Tile({ nft, view, draws, tabIndex, note }: TileProps) {
+export function Tile({ nft, view, showsImage: draws, tabIndex, note }: TileProps) {
   const { image, title, status, burned } = nft
   const name = visibleTitle(title) ?? 'Untitled'
   const hasDrawn = useRef(draws)
@@ -47,7 +47,7 @@ export function Tile({ nft, view, draws, tabIndex, note }: TileProps) {
       <span class="tile-title">
         <Title text={title} />
       </span>
-      <span class="tile-note">{note ?? tokenOf(nft)}</span>
+      <span class="tile-note">{note ?? formatToken(nft)}</span>
       {view === 'list' && (
         <>
           <span class="tile-owner mono">{burned ? '' : shortenMiddle(nft.owner)}</span>
@@ -59,7 +59,7 @@ export function Tile({ nft, view, draws, tabIndex, note }: TileProps) {
 }
 
 /** A placeholder for an NFT that isn't loaded yet. */
-export const TileBone = ({ view }: { view: View }) => (
+export const TileSkeleton = ({ view }: { view: View }) => (
   <span class={`tile ${view} waiting`}>
     <span class="tile-image">
       <span class="bone fill" />

@@ -3,7 +3,7 @@ import type { Overview } from '../../server/explorer/types.ts'
 import { blockchainName, count, countText } from '../format.ts'
 import { Latest } from '../gallery/latest.tsx'
 import { useEvent, useOverview } from '../live.ts'
-import { Bone, Empty, Failure } from '../parts/notice.tsx'
+import { Empty, Failure, Skeleton } from '../parts/notice.tsx'
 import { RunRow } from '../parts/run-row.tsx'
 import { useResource } from '../resource.ts'
 import { useTitle } from '../use-title.ts'
@@ -20,7 +20,7 @@ export function Activity() {
         <div class="page-head">
           <h1>Activity</h1>
         </div>
-        <Bone width="100%" height="9rem" />
+        <Skeleton width="100%" height="9rem" />
       </>
     )
   }
@@ -96,8 +96,8 @@ function Pipeline({ overview, rate }: { overview: Overview; rate: readonly numbe
   )
 }
 
-const POINTS = 60
-const EVERY_MS = 1000
+const MAX_RATE_POINTS = 60
+const RATE_INTERVAL_MS = 1000
 
 /** Returns the number of NFTs that were deployed in each of the last seconds, starting when the page was opened. */
 function useRate(): readonly number[] {
@@ -109,9 +109,9 @@ function useRate(): readonly number[] {
     before.current = { deployed, time }
     if (last === undefined) return
     // An event arrives only after a change, so no NFT was deployed in the seconds without an event.
-    const seconds = Math.max(1, Math.round((time - last.time) / EVERY_MS))
-    const quiet = Array.from({ length: Math.min(POINTS, seconds - 1) }, () => 0)
-    setRate((values) => [...values, ...quiet, Math.max(0, deployed - last.deployed)].slice(-POINTS))
+    const seconds = Math.max(1, Math.round((time - last.time) / RATE_INTERVAL_MS))
+    const quiet = Array.from({ length: Math.min(MAX_RATE_POINTS, seconds - 1) }, () => 0)
+    setRate((values) => [...values, ...quiet, Math.max(0, deployed - last.deployed)].slice(-MAX_RATE_POINTS))
   })
   return rate
 }
@@ -119,7 +119,7 @@ function useRate(): readonly number[] {
 function Sparkline({ values }: { values: readonly number[] }) {
   const most = Math.max(1, ...values)
   const now = values.at(-1) ?? 0
-  const x = (index: number) => ((index + POINTS - values.length) / (POINTS - 1)) * 100
+  const x = (index: number) => ((index + MAX_RATE_POINTS - values.length) / (MAX_RATE_POINTS - 1)) * 100
   const y = (value: number) => 30 - (value / most) * 28
   const line = values.map((value, index) => `${x(index).toFixed(2)},${y(value).toFixed(2)}`).join(' ')
   return (

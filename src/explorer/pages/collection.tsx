@@ -6,9 +6,9 @@ import { Covers } from '../parts/covers.tsx'
 import { Heading } from '../parts/heading.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { LongText } from '../parts/long-text.tsx'
-import { Bone, Fact, Facts, Failure } from '../parts/notice.tsx'
+import { Fact, Facts, Failure, Skeleton } from '../parts/notice.tsx'
 import { Progress, StatusBadge } from '../parts/status.tsx'
-import { Ago, Chain, Gas, Id, Outside, Owner } from '../parts/text.tsx'
+import { Ago, Chain, ExternalLink, Gas, Id, Owner } from '../parts/text.tsx'
 import { useResource } from '../resource.ts'
 import { useTitle } from '../use-title.ts'
 
@@ -32,7 +32,7 @@ export function Collection({ id }: { id: string }) {
 }
 
 function Head({ collection }: { collection: CollectionFacts | undefined }) {
-  if (collection === undefined) return <HeadBone />
+  if (collection === undefined) return <HeadSkeleton />
   const { name, description, status, error, counts, blockchain, transaction } = collection
   return (
     <div class="collection-head">
@@ -109,9 +109,9 @@ function Head({ collection }: { collection: CollectionFacts | undefined }) {
           {transaction !== null && (
             <Fact name="Transaction">
               <Id text={transaction.transaction_hash} what="transaction hash" />
-              <Outside href={transaction.explorer_url} icon>
+              <ExternalLink href={transaction.explorer_url} icon>
                 View on block explorer
-              </Outside>
+              </ExternalLink>
             </Fact>
           )}
           <Fact name="ID">
@@ -123,7 +123,7 @@ function Head({ collection }: { collection: CollectionFacts | undefined }) {
   )
 }
 
-const HeadBone = () => (
+const HeadSkeleton = () => (
   <div class="collection-head" aria-busy="true">
     <div class="collection-cover">
       <div class="covers">
@@ -131,12 +131,12 @@ const HeadBone = () => (
       </div>
     </div>
     <div class="collection-words">
-      <Bone width="min(26rem, 70%)" height="2.3rem" />
+      <Skeleton width="min(26rem, 70%)" height="2.3rem" />
       <div class="chips">
-        <Bone width="7em" height="1.5em" />
+        <Skeleton width="7em" height="1.5em" />
       </div>
-      <Bone width="100%" height="0.5rem" />
-      <Bone width="70%" height="2.5rem" />
+      <Skeleton width="100%" height="0.5rem" />
+      <Skeleton width="70%" height="2.5rem" />
     </div>
   </div>
 )

@@ -1,21 +1,21 @@
 import { useEffect } from 'preact/hooks'
 import type { SearchResult } from '../../server/explorer/types.ts'
-import { query } from '../api.ts'
+import { buildQuery } from '../api.ts'
 import { go } from '../navigate.ts'
-import { pathOf } from '../parts/hits.tsx'
-import { Bone, Failure } from '../parts/notice.tsx'
+import { hitPath } from '../parts/hits.tsx'
+import { Failure, Skeleton } from '../parts/notice.tsx'
 import { useResource } from '../resource.ts'
 import { pathTo } from '../routes.ts'
 
 /** Opens the exact match for a text, or else the search results. */
 export function Go({ q }: { q: string }) {
-  const { data, error, reload } = useResource<SearchResult>(`search${query({ q: q.trim() })}`)
+  const { data, error, reload } = useResource<SearchResult>(`search${buildQuery({ q: q.trim() })}`)
   useEffect(() => {
     if (q.trim() === '') go('/', { replace: true })
     else if (data !== undefined) {
-      go(data.exact === null ? pathTo.search(q.trim()) : pathOf(data.exact), { replace: true })
+      go(data.exact === null ? pathTo.search(q.trim()) : hitPath(data.exact), { replace: true })
     }
   }, [data, q])
   if (error !== undefined && data === undefined) return <Failure error={error} what="thing" retry={reload} />
-  return <Bone width="100%" height="12rem" />
+  return <Skeleton width="100%" height="12rem" />
 }

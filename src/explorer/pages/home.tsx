@@ -1,21 +1,21 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { CollectionSummary, Overview, Page } from '../../server/explorer/types.ts'
-import { query } from '../api.ts'
+import { buildQuery } from '../api.ts'
 import { count, countText } from '../format.ts'
 import { Latest } from '../gallery/latest.tsx'
 import { useEvent, useOverview } from '../live.ts'
-import { CollectionCard, CollectionCardBone } from '../parts/collection-card.tsx'
+import { CollectionCard, CollectionCardSkeleton } from '../parts/collection-card.tsx'
 import { Filter } from '../parts/filter.tsx'
 import { Icon } from '../parts/icon.tsx'
-import { Bone, Empty, Failure } from '../parts/notice.tsx'
+import { Empty, Failure, Skeleton } from '../parts/notice.tsx'
 import { ShowMore } from '../parts/show-more.tsx'
-import { totalOf } from '../parts/status.tsx'
+import { countTotal } from '../parts/status.tsx'
 import { useResource } from '../resource.ts'
 import { useTitle } from '../use-title.ts'
 
-const FIRST = 24
-const MORE = 48
-const WAIT_MS = 200
+const FIRST_PAGE_SIZE = 24
+const NEXT_PAGE_SIZE = 48
+const SEARCH_DELAY_MS = 200
 
 export function Home() {
   useTitle('')
@@ -46,12 +46,12 @@ function Stats({ overview }: { overview: Overview | undefined }) {
   const waiting =
     overview === undefined ? 0 : overview.pipeline.files + overview.pipeline.mint + overview.pipeline.chain
   const entries = overview && [
-    { name: 'Collections', value: totalOf(overview.collections), more: chainsOf(overview) },
-    { name: 'NFTs', value: totalOf(overview.nfts), more: `${count(overview.nfts.deployed)} minted` },
+    { name: 'Collections', value: countTotal(overview.collections), more: formatChains(overview) },
+    { name: 'NFTs', value: countTotal(overview.nfts), more: `${count(overview.nfts.deployed)} minted` },
     {
       name: 'In progress',
       value: waiting,
-      more: waiting === 0 ? 'Nothing pending' : stepsOf(overview),
+      more: waiting === 0 ? 'Nothing pending' : formatSteps(overview),
       href: '/activity',
     },
     {
@@ -65,11 +65,11 @@ function Stats({ overview }: { overview: Overview | undefined }) {
     <dl class="stats">
       {(entries ?? [null, null, null, null]).map((stat, index) => (
         <div class="stat" key={stat?.name ?? index}>
-          <dt>{stat?.name ?? <Bone width="6em" />}</dt>
-          <dd class="stat-value number">{stat === null ? <Bone width="3em" /> : count(stat.value)}</dd>
+          <dt>{stat?.name ?? <Skeleton width="6em" />}</dt>
+          <dd class="stat-value number">{stat === null ? <Skeleton width="3em" /> : count(stat.value)}</dd>
           <dd class="stat-more">
             {stat === null ? (
-              <Bone width="7em" />
+              <Skeleton width="7em" />
             ) : stat.href !== undefined && stat.value > 0 ? (
               <a href={stat.href}>{stat.more}</a>
             ) : (
@@ -82,10 +82,10 @@ function Stats({ overview }: { overview: Overview | undefined }) {
   )
 }
 
-const chainsOf = ({ blockchains }: Overview) =>
+const formatChains = ({ blockchains }: Overview) =>
   blockchains.length === 0 ? 'None yet' : `on ${countText(blockchains.length, 'blockchain')}`
 
-const stepsOf = ({ pipeline: { files, mint, chain } }: Overview) =>
+const formatSteps = ({ pipeline: { files, mint, chain } }: Overview) =>
   [
     [files, 'files'],
     [mint, 'minting'],
@@ -98,12 +98,14 @@ const stepsOf = ({ pipeline: { files, mint, chain } }: Overview) =>
 function Collections() {
   const [text, setText] = useState('')
   const [q, setQ] = useState('')
-  const [limit, setLimit] = useState(FIRST)
+  const [limit, setLimit] = useState(FIRST_PAGE_SIZE)
   useEffect(() => {
-    const timer = setTimeout(() => setQ(text.trim()), WAIT_MS)
+    const timer = setTimeout(() => setQ(text.trim()), SEARCH_DELAY_MS)
     return () => clearTimeout(timer)
   }, [text])
-  const { data, error, reload } = useResource<Page<CollectionSummary>>(`collections${query({ offset: 0, limit, q })}`)
+  const { data, error, reload } = useResource<Page<CollectionSummary>>(
+    `collections${buildQuery({ offset: 0, limit, q })}`,
+  )
   const [before, setBefore] = useState<Page<CollectionSummary>>()
   useEffect(() => {
     if (data !== undefined) setBefore(data)
@@ -139,7 +141,7 @@ function Collections() {
           {shown === undefined
             ? Array.from({ length: 6 }, (_, index) => (
                 <li key={index} aria-hidden="true">
-                  <CollectionCardBone />
+                  <CollectionCardSkeleton />
                 </li>
               ))
             : shown.items.map((collection) => (
@@ -149,7 +151,7 @@ function Collections() {
               ))}
         </ul>
       )}
-      <ShowMore page={shown} isLoading={data === undefined} onMore={() => setLimit(limit + MORE)} />
+      <ShowMore page={shown} isLoading={data === undefined} onMore={() => setLimit(limit + NEXT_PAGE_SIZE)} />
     </section>
   )
 }
@@ -157,6 +159,6 @@ function Collections() {
 /** Returns the number of collections, updated live. */
 function useCollectionTotal(): number | undefined {
   const [total, setTotal] = useState<number>()
-  useEvent('overview', ({ collections }) => setTotal(totalOf(collections)))
+  useEvent('overview', ({ collections }) => setTotal(countTotal(collections)))
   return total
 }

@@ -9,7 +9,7 @@ import { Icon } from '../parts/icon.tsx'
 import { typeName } from '../parts/image.tsx'
 import { Json } from '../parts/json.tsx'
 import { LongText } from '../parts/long-text.tsx'
-import { Bone, Fact, Facts, Failure } from '../parts/notice.tsx'
+import { Fact, Facts, Failure, Skeleton } from '../parts/notice.tsx'
 import { Shuffle } from '../parts/shuffle.tsx'
 import { Burned, StatusBadge } from '../parts/status.tsx'
 import { Ago, Chain, Id, Owner, Title } from '../parts/text.tsx'
@@ -24,7 +24,7 @@ export function Nft({ id }: { id: string }) {
   useEvent('nft', set)
   useArrows(data)
   if (error !== undefined && data === undefined) return <Failure error={error} what="NFT" retry={reload} />
-  if (data === undefined) return <NftBone />
+  if (data === undefined) return <NftSkeleton />
   return (
     <article class="nft">
       <div class="crumbs">
@@ -293,15 +293,15 @@ function Stored({ path }: { path: string }) {
     void read()
     return () => request.abort()
   }, [path])
-  if (state === null) return <Bone width="100%" height="8rem" />
+  if (state === null) return <Skeleton width="100%" height="8rem" />
   if ('error' in state) return <p class="reason">{state.error}</p>
   return <Json value={state.value} what="metadata" />
 }
 
-const NftBone = () => (
+const NftSkeleton = () => (
   <div class="nft" aria-busy="true">
     <div class="crumbs">
-      <Bone width="8rem" />
+      <Skeleton width="8rem" />
     </div>
     <div class="nft-columns">
       <div class="nft-media">
@@ -310,11 +310,11 @@ const NftBone = () => (
         </div>
       </div>
       <div class="nft-words">
-        <Bone width="70%" height="2.3rem" />
+        <Skeleton width="70%" height="2.3rem" />
         <div class="chips">
-          <Bone width="6rem" height="1.5rem" />
+          <Skeleton width="6rem" height="1.5rem" />
         </div>
-        <Bone width="100%" height="5rem" />
+        <Skeleton width="100%" height="5rem" />
       </div>
     </div>
   </div>

@@ -4,8 +4,8 @@ import { count, countText, shortenMiddle } from '../format.ts'
 import { NftList } from '../gallery/nft-list.tsx'
 import { useEvent } from '../live.ts'
 import { Icon } from '../parts/icon.tsx'
-import { Bone, Fact, Facts, Failure } from '../parts/notice.tsx'
-import { Progress, totalOf } from '../parts/status.tsx'
+import { Fact, Facts, Failure, Skeleton } from '../parts/notice.tsx'
+import { countTotal, Progress } from '../parts/status.tsx'
 import { Ago, Chain, Gas, Id, Title } from '../parts/text.tsx'
 import { useResource } from '../resource.ts'
 import { pathTo } from '../routes.ts'
@@ -25,7 +25,7 @@ export function Run({ id }: { id: string }) {
           <bdi>{id}</bdi>
         </h1>
         {data === undefined ? (
-          <Bone width="12rem" />
+          <Skeleton width="12rem" />
         ) : (
           <p class="chips">
             <a href={pathTo.collection(data.collection.transaction_gdn_id)} class="run-collection">
@@ -35,7 +35,7 @@ export function Run({ id }: { id: string }) {
           </p>
         )}
       </div>
-      {data === undefined ? <Bone width="100%" height="9rem" /> : <State run={data} />}
+      {data === undefined ? <Skeleton width="100%" height="9rem" /> : <RunState run={data} />}
       {data !== undefined && data.failures.length > 0 && <Failures failures={data.failures} />}
       <NftList
         path={`${path}/nfts`}
@@ -48,9 +48,9 @@ export function Run({ id }: { id: string }) {
   )
 }
 
-function State({ run }: { run: RunFacts }) {
+function RunState({ run }: { run: RunFacts }) {
   const { counts, burned } = run
-  const total = totalOf(counts)
+  const total = countTotal(counts)
   const done = counts.deployed + counts.failed
   const part = total === 0 ? 0 : Math.floor((done / total) * 100)
   return (
@@ -102,7 +102,7 @@ function Failures({ failures }: Pick<RunFacts, 'failures'>) {
   )
 }
 
-const SHOWN = 5
+const MAX_SHOWN_FAILURES = 5
 
 function FailureRow({
   failure: { error, count: number, nft_gdn_ids: ids },
@@ -110,7 +110,7 @@ function FailureRow({
   failure: RunFacts['failures'][number]
 }) {
   const [all, setAll] = useState(false)
-  const shown = all ? ids : ids.slice(0, SHOWN)
+  const shown = all ? ids : ids.slice(0, MAX_SHOWN_FAILURES)
   return (
     <li class="failure">
       <Icon name="alert" size={18} />
@@ -123,9 +123,9 @@ function FailureRow({
               {shortenMiddle(id, 4, 6)}
             </a>
           ))}
-          {!all && ids.length > SHOWN && (
+          {!all && ids.length > MAX_SHOWN_FAILURES && (
             <button type="button" class="link" onClick={() => setAll(true)}>
-              {count(ids.length - SHOWN)} more
+              {count(ids.length - MAX_SHOWN_FAILURES)} more
             </button>
           )}
           {all && number > ids.length && <span>and {count(number - ids.length)} others</span>}

@@ -1,21 +1,21 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Page, RunSummary } from '../../server/explorer/types.ts'
-import { query } from '../api.ts'
+import { buildQuery } from '../api.ts'
 import { count } from '../format.ts'
 import { useEvent } from '../live.ts'
-import { Bone, Empty, Failure } from '../parts/notice.tsx'
+import { Empty, Failure, Skeleton } from '../parts/notice.tsx'
 import { RunRow } from '../parts/run-row.tsx'
 import { ShowMore } from '../parts/show-more.tsx'
 import { useResource } from '../resource.ts'
 import { useTitle } from '../use-title.ts'
 
-const FIRST = 30
-const MORE = 60
+const FIRST_PAGE_SIZE = 30
+const NEXT_PAGE_SIZE = 60
 
 export function Runs() {
   useTitle('Runs')
-  const [limit, setLimit] = useState(FIRST)
-  const { data, error, reload, set } = useResource<Page<RunSummary>>(`runs${query({ offset: 0, limit })}`)
+  const [limit, setLimit] = useState(FIRST_PAGE_SIZE)
+  const { data, error, reload, set } = useResource<Page<RunSummary>>(`runs${buildQuery({ offset: 0, limit })}`)
   const [before, setBefore] = useState<Page<RunSummary>>()
   useEffect(() => {
     if (data !== undefined) setBefore(data)
@@ -48,14 +48,14 @@ export function Runs() {
           {shown === undefined
             ? Array.from({ length: 5 }, (_, index) => (
                 <li key={index} class="run waiting" aria-hidden="true">
-                  <Bone width="40%" />
-                  <Bone width="100%" height="0.5rem" />
+                  <Skeleton width="40%" />
+                  <Skeleton width="100%" height="0.5rem" />
                 </li>
               ))
             : shown.items.map((run) => <RunRow key={run.run} run={run} />)}
         </ul>
       )}
-      <ShowMore page={shown} isLoading={data === undefined} onMore={() => setLimit(limit + MORE)} />
+      <ShowMore page={shown} isLoading={data === undefined} onMore={() => setLimit(limit + NEXT_PAGE_SIZE)} />
     </>
   )
 }

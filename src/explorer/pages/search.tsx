@@ -1,8 +1,8 @@
 import type { SearchResult } from '../../server/explorer/types.ts'
-import { query } from '../api.ts'
+import { buildQuery } from '../api.ts'
 import { countText } from '../format.ts'
-import { Hit, hitsOf, pathOf } from '../parts/hits.tsx'
-import { Bone, Empty, Failure } from '../parts/notice.tsx'
+import { Hit, hitPath, mergeHits } from '../parts/hits.tsx'
+import { Empty, Failure, Skeleton } from '../parts/notice.tsx'
 import { useResource } from '../resource.ts'
 import { useTitle } from '../use-title.ts'
 
@@ -18,13 +18,13 @@ export function Search({ q }: { q: string }) {
       </Empty>
     )
   }
-  return <Found key={q} q={q.trim()} />
+  return <SearchResults key={q} q={q.trim()} />
 }
 
-function Found({ q }: { q: string }) {
-  const { data, error, reload } = useResource<SearchResult>(`search${query({ q })}`)
+function SearchResults({ q }: { q: string }) {
+  const { data, error, reload } = useResource<SearchResult>(`search${buildQuery({ q })}`)
   if (error !== undefined && data === undefined) return <Failure error={error} what="thing" retry={reload} />
-  const hits = data === undefined ? [] : hitsOf(data)
+  const hits = data === undefined ? [] : mergeHits(data)
   return (
     <>
       <div class="page-head">
@@ -41,7 +41,7 @@ function Found({ q }: { q: string }) {
         </p>
       </div>
       {data === undefined ? (
-        <Bone width="100%" height="12rem" />
+        <Skeleton width="100%" height="12rem" />
       ) : hits.length === 0 ? (
         <Empty icon="search" title="Nothing found">
           <p>Enter complete IDs, addresses, hashes and run names. Part of a title or collection name is enough.</p>
@@ -49,8 +49,8 @@ function Found({ q }: { q: string }) {
       ) : (
         <ul class="panel hits">
           {hits.map((hit) => (
-            <li key={pathOf(hit)}>
-              <a class="hit" href={pathOf(hit)}>
+            <li key={hitPath(hit)}>
+              <a class="hit" href={hitPath(hit)}>
                 <Hit hit={hit} />
               </a>
             </li>

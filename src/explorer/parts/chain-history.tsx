@@ -1,9 +1,9 @@
 import type { ExplorerEvent, Transaction } from '../../server/explorer/types.ts'
 import { count, countText } from '../format.ts'
 import { StatusBadge } from './status.tsx'
-import { Ago, Gas, Id, Outside, Owner } from './text.tsx'
+import { Ago, ExternalLink, Gas, Id, Owner } from './text.tsx'
 
-const KINDS: Readonly<Record<string, string>> = {
+const KIND_LABELS: Readonly<Record<string, string>> = {
   mint: 'Mint',
   grant: 'Mint and transfer',
   transfer: 'Transfer',
@@ -13,7 +13,7 @@ const KINDS: Readonly<Record<string, string>> = {
   collection: 'New collection',
   make: 'New collection',
 }
-const kindText = (kind: string) => (Object.hasOwn(KINDS, kind) ? KINDS[kind] : kind)
+const kindText = (kind: string) => (Object.hasOwn(KIND_LABELS, kind) ? KIND_LABELS[kind] : kind)
 
 export function Transactions({ transactions }: { transactions: readonly Transaction[] }) {
   if (transactions.length === 0) return <p class="faint">None.</p>
@@ -30,7 +30,7 @@ export function Transactions({ transactions }: { transactions: readonly Transact
           </div>
           <div class="row-id">
             <Id text={transaction.transaction_hash} what="transaction hash" />
-            <Outside href={transaction.explorer_url}>View on block explorer</Outside>
+            <ExternalLink href={transaction.explorer_url}>View on block explorer</ExternalLink>
           </div>
           <div class="row-more faint">
             {transaction.block_number !== null && <span>Block {count(transaction.block_number)}</span>}
@@ -57,7 +57,7 @@ export function History({ events }: { events: readonly ExplorerEvent[] }) {
           class={event.status}
         >
           <div class="row-main">
-            <What event={event} />
+            <EventDescription event={event} />
             {event.status !== 'deployed' && <StatusBadge status={event.status} />}
           </div>
           {event.kind === 'transfer' && event.from !== null && (
@@ -71,7 +71,7 @@ export function History({ events }: { events: readonly ExplorerEvent[] }) {
           <div class="row-more faint">
             {event.block_number !== null && <span>Block {count(event.block_number)}</span>}
             {event.transaction_hash !== null && <Id text={event.transaction_hash} what="transaction hash" />}
-            <Outside href={event.explorer_url}>View on block explorer</Outside>
+            <ExternalLink href={event.explorer_url}>View on block explorer</ExternalLink>
             {event.time !== null && <Ago time={event.time} />}
           </div>
         </li>
@@ -80,7 +80,7 @@ export function History({ events }: { events: readonly ExplorerEvent[] }) {
   )
 }
 
-function What({ event: { kind, from, to } }: { event: ExplorerEvent }) {
+function EventDescription({ event: { kind, from, to } }: { event: ExplorerEvent }) {
   switch (kind) {
     case 'mint':
       return (
@@ -107,7 +107,7 @@ function What({ event: { kind, from, to } }: { event: ExplorerEvent }) {
   }
 }
 
-const Value = ({ text }: { text: string | null }) =>
+const ChangeValue = ({ text }: { text: string | null }) =>
   text === null ? <span class="faint">none</span> : text === '' ? <span class="faint">empty</span> : <bdi>{text}</bdi>
 
 function Changes({ event: { changes, changes_left_out: leftOut } }: { event: ExplorerEvent }) {
@@ -121,11 +121,11 @@ function Changes({ event: { changes, changes_left_out: leftOut } }: { event: Exp
           <dd>
             <span class="visually-hidden">before: </span>
             <del>
-              <Value text={before} />
+              <ChangeValue text={before} />
             </del>
             <span class="visually-hidden">after: </span>
             <ins>
-              <Value text={after} />
+              <ChangeValue text={after} />
             </ins>
           </dd>
         </div>

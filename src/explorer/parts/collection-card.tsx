@@ -2,13 +2,13 @@ import type { CollectionSummary } from '../../server/explorer/types.ts'
 import { countText } from '../format.ts'
 import { pathTo } from '../routes.ts'
 import { Covers } from './covers.tsx'
-import { Bone } from './notice.tsx'
-import { Progress, StatusBadge, totalOf } from './status.tsx'
+import { Skeleton } from './notice.tsx'
+import { countTotal, Progress, StatusBadge } from './status.tsx'
 import { Chain, Title } from './text.tsx'
 
 export function CollectionCard({ collection }: { collection: CollectionSummary }) {
   const { transaction_gdn_id: id, name, blockchain, status, error, counts, covers } = collection
-  const total = totalOf(counts)
+  const total = countTotal(counts)
   return (
     <a class="card" href={pathTo.collection(id)} title={error ?? undefined}>
       <Covers covers={covers} />
@@ -27,17 +27,17 @@ export function CollectionCard({ collection }: { collection: CollectionSummary }
   )
 }
 
-export const CollectionCardBone = () => (
+export const CollectionCardSkeleton = () => (
   <span class="card waiting">
     <span class="covers">
       <span class="bone fill" />
     </span>
     <span class="card-words">
       <span class="card-title">
-        <Bone width="60%" />
+        <Skeleton width="60%" />
       </span>
       <span class="card-more">
-        <Bone width="35%" />
+        <Skeleton width="35%" />
       </span>
     </span>
   </span>

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
-const SHOWN_MS = 1600
+const FEEDBACK_MS = 1600
 
 /** Copies text by selecting it, because pages without HTTPS have no clipboard API. */
 function copyBySelection(text: string): boolean {
@@ -37,7 +37,7 @@ export function Copy({ text, what }: { text: string | (() => string); what: stri
   const onClick = async () => {
     setState((await copy(typeof text === 'string' ? text : text())) ? 'copied' : 'failed')
     clearTimeout(timer.current)
-    timer.current = setTimeout(() => setState('ready'), SHOWN_MS)
+    timer.current = setTimeout(() => setState('ready'), FEEDBACK_MS)
   }
   const label = state === 'copied' ? 'Copied' : state === 'failed' ? 'Couldn’t copy' : `Copy ${what}`
   return (

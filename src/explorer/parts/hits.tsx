@@ -3,11 +3,11 @@ import { blockchainName, countText, shortenMiddle } from '../format.ts'
 import { pathTo } from '../routes.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { Image } from './image.tsx'
-import { totalOf } from './status.tsx'
+import { countTotal } from './status.tsx'
 import { Title } from './text.tsx'
 
 /** Returns the URL of a hit. */
-export function pathOf(hit: SearchHit): string {
+export function hitPath(hit: SearchHit): string {
   switch (hit.kind) {
     case 'collection':
       return pathTo.collection(hit.collection.transaction_gdn_id)
@@ -21,13 +21,18 @@ export function pathOf(hit: SearchHit): string {
 }
 
 /** Returns all hits without duplicates. The exact match is first. */
-export function hitsOf({ exact, hits }: SearchResult): readonly SearchHit[] {
+export function mergeHits({ exact, hits }: SearchResult): readonly SearchHit[] {
   if (exact === null) return hits
-  const first = pathOf(exact)
-  return [exact, ...hits.filter((hit) => pathOf(hit) !== first)]
+  const first = hitPath(exact)
+  return [exact, ...hits.filter((hit) => hitPath(hit) !== first)]
 }
 
-const WORDS: Record<SearchHit['kind'], string> = { collection: 'Collection', nft: 'NFT', owner: 'Owner', run: 'Run' }
+const KIND_LABELS: Record<SearchHit['kind'], string> = {
+  collection: 'Collection',
+  nft: 'NFT',
+  owner: 'Owner',
+  run: 'Run',
+}
 const ICONS: Record<SearchHit['kind'], IconName> = { collection: 'grid', nft: 'image', owner: 'owner', run: 'list' }
 
 /** A search hit on one line. */
@@ -48,7 +53,7 @@ export function Hit({ hit }: { hit: SearchHit }) {
         <span class="hit-main">{main}</span>
         <span class="hit-more">{more}</span>
       </span>
-      <span class="chip">{WORDS[hit.kind]}</span>
+      <span class="chip">{KIND_LABELS[hit.kind]}</span>
     </>
   )
 }
@@ -59,7 +64,7 @@ function hitTexts(hit: SearchHit) {
       const { name, blockchain, counts } = hit.collection
       return {
         main: <Title text={name} />,
-        more: `${blockchainName(blockchain)} · ${countText(totalOf(counts), 'NFT')}`,
+        more: `${blockchainName(blockchain)} · ${countText(countTotal(counts), 'NFT')}`,
       }
     }
     case 'nft': {
@@ -85,7 +90,7 @@ function hitTexts(hit: SearchHit) {
         main: <span class="mono">{shortenMiddle(hit.run.run, 24, 6)}</span>,
         more: (
           <>
-            {countText(totalOf(hit.run.counts), 'NFT')} · <Title text={hit.run.collection.name} />
+            {countText(countTotal(hit.run.counts), 'NFT')} · <Title text={hit.run.collection.name} />
           </>
         ),
       }

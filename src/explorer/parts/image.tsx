@@ -4,9 +4,9 @@ import { bytes, count } from '../format.ts'
 import { Icon, type IconName } from './icon.tsx'
 
 /** Maximum number of pixels of an image that is shown automatically. A decoded image of this size takes 160 MB. */
-const MAX_PIXELS = 40_000_000
+const MAX_AUTO_PIXELS = 40_000_000
 /** Maximum file size of an image that is shown automatically if it is an SVG or its size in pixels is unknown. */
-const MAX_BYTES = 32_000_000
+const MAX_AUTO_BYTES = 32_000_000
 
 const ICONS: Record<MediaKind, IconName> = {
   image: 'image',
@@ -17,7 +17,7 @@ const ICONS: Record<MediaKind, IconName> = {
   other: 'file',
 }
 
-export const iconOf = ({ kind }: Pick<NftMedia, 'kind'>): IconName => ICONS[kind]
+export const mediaIcon = ({ kind }: Pick<NftMedia, 'kind'>): IconName => ICONS[kind]
 
 /** The common name of a file's type, such as `PNG`, `SVG` or `MP4`. */
 export function typeName({ content_type: type, kind }: Pick<NftMedia, 'content_type' | 'kind'>): string {
@@ -34,16 +34,16 @@ export function typeName({ content_type: type, kind }: Pick<NftMedia, 'content_t
 }
 
 export function isHuge({ width, height, size, kind }: NftMedia): boolean {
-  if (kind === 'svg') return (size ?? 0) > MAX_BYTES
-  if (width === null || height === null) return (size ?? 0) > MAX_BYTES
-  return width * height > MAX_PIXELS
+  if (kind === 'svg') return (size ?? 0) > MAX_AUTO_BYTES
+  if (width === null || height === null) return (size ?? 0) > MAX_AUTO_BYTES
+  return width * height > MAX_AUTO_PIXELS
 }
 
 export const isImage = (media: NftMedia | null): media is NftMedia & { url: string } =>
   media !== null && media.url !== null && (media.kind === 'image' || media.kind === 'svg')
 
 /** An icon that is shown instead of an image. */
-export const Sign = ({ icon, children }: { icon: IconName; children?: string | undefined }) => (
+export const IconPlaceholder = ({ icon, children }: { icon: IconName; children?: string | undefined }) => (
   <span class="sign">
     <Icon name={icon} size={28} />
     {children !== undefined && <span>{children}</span>}
@@ -52,7 +52,11 @@ export const Sign = ({ icon, children }: { icon: IconName; children?: string | u
 
 /** The placeholder for a file that isn't stored yet, or that isn't stored on this server. */
 export const NotStored = ({ isFinal }: { isFinal: boolean }) =>
-  isFinal ? <Sign icon="broken">Not stored here</Sign> : <Sign icon="clock">Not stored yet</Sign>
+  isFinal ? (
+    <IconPlaceholder icon="broken">Not stored here</IconPlaceholder>
+  ) : (
+    <IconPlaceholder icon="clock">Not stored yet</IconPlaceholder>
+  )
 
 /**
  * An image of an NFT that fills the surrounding box. Untrusted content is rendered only with `<img>`, in which scripts
@@ -82,16 +86,16 @@ export function Image({
       if (current !== null && !current.complete) current.removeAttribute('src')
     }
   }, [])
-  if (media === null) return <Sign icon="image">No image</Sign>
+  if (media === null) return <IconPlaceholder icon="image">No image</IconPlaceholder>
   if (media.url === null) return <NotStored isFinal={isFinal} />
-  if (!isImage(media)) return <Sign icon={iconOf(media)}>{typeName(media)}</Sign>
+  if (!isImage(media)) return <IconPlaceholder icon={mediaIcon(media)}>{typeName(media)}</IconPlaceholder>
   if (isHuge(media) && !eager) {
     const { width, height, size } = media
     const caption = width === null || height === null ? bytes(size ?? 0) : `${count(width)} × ${count(height)}`
-    return <Sign icon="image">{caption}</Sign>
+    return <IconPlaceholder icon="image">{caption}</IconPlaceholder>
   }
   const { url } = media
-  if (broken === url) return <Sign icon="broken">{`${typeName(media)}, can’t be shown`}</Sign>
+  if (broken === url) return <IconPlaceholder icon="broken">{`${typeName(media)}, can’t be shown`}</IconPlaceholder>
   return (
     <img
       ref={image}

@@ -6,9 +6,9 @@ import { Icon } from './icon.tsx'
 /**
  * The maximum text length and number of members to render at once. Rendering a megabyte at once would block the page.
  */
-const TEXT = 400
-const MORE_TEXT = 20_000
-const MEMBERS = 50
+const FIRST_TEXT_LENGTH = 400
+const NEXT_TEXT_LENGTH = 20_000
+const MEMBERS_PER_PAGE = 50
 const OPEN_DEPTH = 2
 
 /** A JSON tree whose collapsed parts aren't rendered. */
@@ -45,8 +45,8 @@ function Branch({
   isList: boolean
   depth: number
 }) {
-  const [open, setOpen] = useState(depth < OPEN_DEPTH && members.length <= MEMBERS)
-  const [shown, setShown] = useState(MEMBERS)
+  const [open, setOpen] = useState(depth < OPEN_DEPTH && members.length <= MEMBERS_PER_PAGE)
+  const [shown, setShown] = useState(MEMBERS_PER_PAGE)
   const label = countText(members.length, isList ? 'item' : 'field')
   return (
     <>
@@ -64,7 +64,7 @@ function Branch({
           ))}
           {shown < members.length && (
             <li>
-              <button type="button" class="link" onClick={() => setShown(shown + MEMBERS * 4)}>
+              <button type="button" class="link" onClick={() => setShown(shown + MEMBERS_PER_PAGE * 4)}>
                 {count(members.length - shown)} more
               </button>
             </li>
@@ -76,13 +76,13 @@ function Branch({
 }
 
 function Text({ text }: { text: string }) {
-  const [shown, setShown] = useState(TEXT)
+  const [shown, setShown] = useState(FIRST_TEXT_LENGTH)
   const isCut = text.length > shown
   return (
     <span class="json-string">
       <bdi>{isCut ? `${text.slice(0, shown)}…` : text}</bdi>
       {isCut && (
-        <button type="button" class="link" onClick={() => setShown(shown + MORE_TEXT)}>
+        <button type="button" class="link" onClick={() => setShown(shown + NEXT_TEXT_LENGTH)}>
           {countText(text.length - shown, 'character')} more
         </button>
       )}

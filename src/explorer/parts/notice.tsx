@@ -39,7 +39,7 @@ export function Failure({ error, what, retry }: { error: ApiError; what: string;
 }
 
 /** A placeholder for text that isn't loaded yet. It has about the width of the text. */
-export const Bone = ({ width, height = '1em' }: { width: string; height?: string }) => (
+export const Skeleton = ({ width, height = '1em' }: { width: string; height?: string }) => (
   <span class="bone" style={{ width, height }} />
 )
 

@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { SearchResult } from '../../server/explorer/types.ts'
-import { get, query } from '../api.ts'
+import { buildQuery, get } from '../api.ts'
 import { go, useAddress } from '../navigate.ts'
 import { pathTo, routeOf } from '../routes.ts'
-import { Hit, hitsOf, pathOf } from './hits.tsx'
+import { Hit, hitPath, mergeHits } from './hits.tsx'
 import { Icon } from './icon.tsx'
 
-const WAIT_MS = 160
-const SHOWN = 8
+const SEARCH_DELAY_MS = 160
+const MAX_SHOWN_HITS = 8
 
 const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement &&
@@ -56,20 +56,20 @@ export function SearchBox() {
     const request = new AbortController()
     const timer = setTimeout(async () => {
       try {
-        const result = await get<SearchResult>(`search${query({ q })}`, request.signal)
+        const result = await get<SearchResult>(`search${buildQuery({ q })}`, request.signal)
         setAnswer({ q, result })
         setChosen(-1)
       } catch {
         // Ignore the error, because the page shows the server's message. There are no hits to select.
       }
-    }, WAIT_MS)
+    }, SEARCH_DELAY_MS)
     return () => {
       clearTimeout(timer)
       request.abort()
     }
   }, [q, isOpen])
 
-  const hits = answer !== null && q !== '' ? hitsOf(answer.result).slice(0, SHOWN) : []
+  const hits = answer !== null && q !== '' ? mergeHits(answer.result).slice(0, MAX_SHOWN_HITS) : []
   const showsList = isOpen && q !== '' && answer !== null
   const leave = (path: string) => {
     setOpen(false)
@@ -79,7 +79,7 @@ export function SearchBox() {
   const submit = (event: Event) => {
     event.preventDefault()
     const hit = hits[chosen]
-    if (hit !== undefined && isOpen) leave(pathOf(hit))
+    if (hit !== undefined && isOpen) leave(hitPath(hit))
     else if (q !== '') leave(pathTo.go(q))
   }
   const onKeyDown = (event: KeyboardEvent) => {
@@ -132,13 +132,13 @@ export function SearchBox() {
               // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the field
               // biome-ignore lint/a11y/useKeyWithClickEvents: the field handles the keys
               <div
-                key={pathOf(hit)}
+                key={hitPath(hit)}
                 id={`search-hit-${index}`}
                 role="option"
                 aria-selected={index === chosen}
                 class="hit"
                 onPointerMove={() => setChosen(index)}
-                onClick={() => leave(pathOf(hit))}
+                onClick={() => leave(hitPath(hit))}
               >
                 <Hit hit={hit} />
               </div>

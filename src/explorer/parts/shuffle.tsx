@@ -1,7 +1,7 @@
 import type { ExplorerCommitment, ExplorerShuffle } from '../../server/explorer/types.ts'
 import { count } from '../format.ts'
 import { shuffleState, timeText } from './shuffle-text.ts'
-import { Ago, Id, Outside } from './text.tsx'
+import { Ago, ExternalLink, Id } from './text.tsx'
 
 /** Explains to a buyer how the row of an NFT is drawn, and shows the parts of the proof. */
 export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: string | null }) {
@@ -32,7 +32,7 @@ export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: s
           <li class="row">
             <div class="row-main">
               <b>Round {count(round.number)} of drand</b>
-              {isDue && <Outside href={round.url}>View the round</Outside>}
+              {isDue && <ExternalLink href={round.url}>View the round</ExternalLink>}
             </div>
             <div class="row-more faint">
               <span>
@@ -78,7 +78,7 @@ function Part({ name, commitment }: { name: string; commitment: ExplorerCommitme
         <>
           <div class="row-id">
             {commitment.transaction_hash !== null && <Id text={commitment.transaction_hash} what="transaction hash" />}
-            <Outside href={commitment.explorer_url}>View on block explorer</Outside>
+            <ExternalLink href={commitment.explorer_url}>View on block explorer</ExternalLink>
           </div>
           <div class="row-more faint">
             {commitment.block_number !== null && <span>Block {count(commitment.block_number)}</span>}

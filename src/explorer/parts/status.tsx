@@ -1,15 +1,15 @@
 import type { Counts, Status } from '../../server/explorer/types.ts'
 import { count, countText } from '../format.ts'
 
-const WORDS: Record<Status, string> = { deployed: 'Deployed', initiated: 'In progress', failed: 'Failed' }
+const STATUS_LABELS: Record<Status, string> = { deployed: 'Deployed', initiated: 'In progress', failed: 'Failed' }
 export const STATUSES = ['deployed', 'initiated', 'failed'] as const
 
-export const statusWord = (status: Status) => WORDS[status]
+export const statusWord = (status: Status) => STATUS_LABELS[status]
 
 export const StatusBadge = ({ status }: { status: Status }) => (
   <span class={`badge ${status}`}>
     <span class="dot" aria-hidden="true" />
-    {WORDS[status]}
+    {STATUS_LABELS[status]}
   </span>
 )
 
@@ -21,11 +21,11 @@ export const Burned = () => (
   </span>
 )
 
-export const totalOf = ({ initiated, deployed, failed }: Counts) => initiated + deployed + failed
+export const countTotal = ({ initiated, deployed, failed }: Counts) => initiated + deployed + failed
 
 /** Counts by status, as a bar and as text. Burned NFTs were deployed before, but are counted separately. */
 export function Progress({ counts, burned = 0, words = true }: { counts: Counts; burned?: number; words?: boolean }) {
-  const total = totalOf(counts)
+  const total = countTotal(counts)
   const parts = [
     { status: 'deployed', number: counts.deployed - burned, word: 'deployed' },
     { status: 'burned', number: burned, word: 'burned' },

@@ -45,7 +45,15 @@ export const Owner = ({ address }: { address: string }) => (
 )
 
 /** A link to another server, without a referrer. Renders nothing if the URL isn't an http(s) URL. */
-export function Outside({ href, children, icon = false }: { href: string | null; children: string; icon?: boolean }) {
+export function ExternalLink({
+  href,
+  children,
+  icon = false,
+}: {
+  href: string | null
+  children: string
+  icon?: boolean
+}) {
   const address = webAddress(href)
   if (address === null) return null
   return (
@@ -56,9 +64,9 @@ export function Outside({ href, children, icon = false }: { href: string | null;
   )
 }
 
-const ticks = new Set<() => void>()
+const tickListeners = new Set<() => void>()
 setInterval(() => {
-  for (const tick of ticks) tick()
+  for (const tick of tickListeners) tick()
 }, 15_000)
 
 /** A relative time. */
@@ -66,8 +74,8 @@ export function Ago({ time }: { time: string }) {
   const [, draw] = useState(0)
   useEffect(() => {
     const tick = () => draw((n) => n + 1)
-    ticks.add(tick)
-    return () => ticks.delete(tick)
+    tickListeners.add(tick)
+    return () => tickListeners.delete(tick)
   }, [])
   return (
     <time dateTime={time} title={moment(time)}>

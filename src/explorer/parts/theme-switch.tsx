@@ -3,15 +3,15 @@ import { Icon } from './icon.tsx'
 
 const THEMES = ['auto', 'light', 'dark'] as const
 type Theme = (typeof THEMES)[number]
-const ICONS = { auto: 'auto', light: 'sun', dark: 'moon' } as const
-const WORDS = { auto: 'system', light: 'light', dark: 'dark' } as const
+const THEME_ICONS = { auto: 'auto', light: 'sun', dark: 'moon' } as const
+const THEME_LABELS = { auto: 'system', light: 'light', dark: 'dark' } as const
 
-const current = (): Theme => {
+const readTheme = (): Theme => {
   const { theme } = document.documentElement.dataset
   return theme === 'light' || theme === 'dark' ? theme : 'auto'
 }
 
-function choose(theme: Theme): void {
+function applyTheme(theme: Theme): void {
   if (theme === 'auto') delete document.documentElement.dataset.theme
   else document.documentElement.dataset.theme = theme
   try {
@@ -23,16 +23,16 @@ function choose(theme: Theme): void {
 }
 
 export function ThemeSwitch() {
-  const [theme, setTheme] = useState(current)
+  const [theme, setTheme] = useState(readTheme)
   const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? 'auto'
-  const label = `Colors: ${WORDS[theme]}. Change to ${WORDS[next]}`
+  const label = `Colors: ${THEME_LABELS[theme]}. Change to ${THEME_LABELS[next]}`
   const onClick = () => {
-    choose(next)
+    applyTheme(next)
     setTheme(next)
   }
   return (
     <button type="button" class="icon-button" aria-label={label} title={label} onClick={onClick}>
-      <Icon name={ICONS[theme]} size={19} />
+      <Icon name={THEME_ICONS[theme]} size={19} />
     </button>
   )
 }

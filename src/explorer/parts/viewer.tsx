@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { NftMedia } from '../../server/explorer/types.ts'
 import { bytes, count, fileName } from '../format.ts'
 import { Icon } from './icon.tsx'
-import { Image, iconOf, isHuge, isImage, NotStored, Sign, typeName } from './image.tsx'
+import { IconPlaceholder, Image, isHuge, isImage, mediaIcon, NotStored, typeName } from './image.tsx'
 
 /** The media of an NFT: one large file, and a list for selecting another file. */
 export function Viewer({
@@ -23,9 +23,9 @@ export function Viewer({
     <div class="viewer">
       <div class="stage">
         {shown !== undefined ? (
-          <Shown key={`${shown.field} ${shown.url}`} media={shown} title={title} isFinal={isFinal} />
+          <ShownMedia key={`${shown.field} ${shown.url}`} media={shown} title={title} isFinal={isFinal} />
         ) : media.length === 0 ? (
-          <Sign icon="image">No files</Sign>
+          <IconPlaceholder icon="image">No files</IconPlaceholder>
         ) : (
           <NotStored isFinal={isFinal} />
         )}
@@ -42,7 +42,7 @@ export function Viewer({
                 title={file.field}
                 onClick={() => setChosen(file.field)}
               >
-                {isImage(file) ? <Image media={file} alt="" /> : <Sign icon={iconOf(file)} />}
+                {isImage(file) ? <Image media={file} alt="" /> : <IconPlaceholder icon={mediaIcon(file)} />}
               </button>
             </li>
           ))}
@@ -52,7 +52,7 @@ export function Viewer({
   )
 }
 
-function Shown({ media, title, isFinal }: { media: NftMedia; title: string; isFinal: boolean }) {
+function ShownMedia({ media, title, isFinal }: { media: NftMedia; title: string; isFinal: boolean }) {
   const [asked, setAsked] = useState(false)
   const [failed, setFailed] = useState(false)
   const { kind, url } = media
@@ -74,11 +74,11 @@ function Shown({ media, title, isFinal }: { media: NftMedia; title: string; isFi
     )
   }
   if (!isImage(media)) return <Offered media={media}>{typeName(media)}</Offered>
-  if (isHuge(media) && !asked) return <Huge media={media} show={() => setAsked(true)} />
+  if (isHuge(media) && !asked) return <HugeMedia media={media} show={() => setAsked(true)} />
   return <Image media={media} alt={title} eager />
 }
 
-function Huge({ media, show }: { media: NftMedia; show: () => void }) {
+function HugeMedia({ media, show }: { media: NftMedia; show: () => void }) {
   const { width, height, size } = media
   const inPixels = width === null || height === null ? null : `${count(width)} × ${count(height)} pixels`
   return (
@@ -98,7 +98,7 @@ function Huge({ media, show }: { media: NftMedia; show: () => void }) {
 function Offered({ media, children }: { media: NftMedia; children: string }) {
   return (
     <div class="offered">
-      <Icon name={iconOf(media)} size={44} />
+      <Icon name={mediaIcon(media)} size={44} />
       <p>{children}</p>
       <Download media={media} />
     </div>

@@ -9,7 +9,7 @@ export async function checkBoxes(file: FileWindow, kind: keyof typeof REQUIRED_B
   let isWhole = false
   for (let at = 0, n = 0; at < file.size; n++) {
     if (n > MAX_PARTS) return TOO_MANY_PARTS
-    const loaded = file.at(at, 16)
+    const loaded = file.read(at, 16)
     const head = Buffer.isBuffer(loaded) ? loaded : await loaded
     const type = head.toString('latin1', 4, 8)
     // Ignore invalid data after a complete file, because some programs append their own data.

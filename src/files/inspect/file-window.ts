@@ -21,14 +21,14 @@ export class FileWindow {
    * Most calls read nothing and return no promise. Use `await` only if the result is a promise, because a file can have
    * millions of parts.
    */
-  at(offset: number, length: number): Buffer | Promise<Buffer> {
+  read(offset: number, length: number): Buffer | Promise<Buffer> {
     const end = Math.min(offset + length, this.size)
     if (end <= offset) return EMPTY
     return this.#has(offset, end) ? this.#slice(offset, end) : this.#load(offset, end)
   }
 
   /** Returns the bytes in memory from an offset on. Returns at least one byte, unless the file ends at the offset. */
-  async some(offset: number): Promise<Buffer> {
+  async readBuffered(offset: number): Promise<Buffer> {
     if (offset >= this.size) return EMPTY
     if (!this.#has(offset, offset + 1)) await this.#load(offset, offset + 1)
     return this.#slice(offset, this.#start + this.#length)

@@ -83,7 +83,7 @@ export const FORMAT_BY_EXTENSION: Readonly<Record<string, FormatName>> = {
   '.csv': 'text',
 }
 
-const BY_CONTENT_TYPE: Readonly<Record<string, FormatName>> = {
+const FORMAT_BY_CONTENT_TYPE: Readonly<Record<string, FormatName>> = {
   'image/png': 'png',
   'image/jpeg': 'jpeg',
   'image/gif': 'gif',
@@ -110,8 +110,8 @@ const HEIF_BRAND = /^(?:hei[cxms]|hev[cx]|mif1|msf1)$/
 const FIRST_BOXES = /^(?:ftyp|moov|mdat|free|skip|wide|pnot)$/
 
 /** Returns the format that the first bytes of a file indicate; null if they indicate none. */
-export function formatOf(head: Buffer): FormatName | null {
-  const format = BY_CONTENT_TYPE[sniffContentType(head).split(';')[0] ?? '']
+export function detectFormat(head: Buffer): FormatName | null {
+  const format = FORMAT_BY_CONTENT_TYPE[sniffContentType(head).split(';')[0] ?? '']
   if (format !== undefined) return format
   if (head.toString('latin1', 4, 8) === 'ftyp') return HEIF_BRAND.test(head.toString('latin1', 8, 12)) ? 'heif' : 'mp4'
   if (head.toString('latin1', 0, 4) === 'fLaC') return 'flac'
@@ -121,10 +121,10 @@ export function formatOf(head: Buffer): FormatName | null {
   return null
 }
 
-const TEXTS: readonly (FormatName | null)[] = ['text', 'svg', 'html', null]
+const TEXT_FORMATS: readonly (FormatName | null)[] = ['text', 'svg', 'html', null]
 
 /** Returns whether the first bytes of a file match the format of its extension. */
-export function isOfFormat(head: Buffer, actual: FormatName | null, expected: FormatName): boolean {
+export function matchesFormat(head: Buffer, actual: FormatName | null, expected: FormatName): boolean {
   if (actual === expected) return true
   switch (expected) {
     case 'mp4':
@@ -132,7 +132,7 @@ export function isOfFormat(head: Buffer, actual: FormatName | null, expected: Fo
     // Text has no signature and may have any encoding.
     case 'text':
     case 'html':
-      return TEXTS.includes(actual)
+      return TEXT_FORMATS.includes(actual)
     default:
       return false
   }
@@ -140,7 +140,7 @@ export function isOfFormat(head: Buffer, actual: FormatName | null, expected: Fo
 
 /** Checks the header and the first chunk of a GLB file. */
 async function checkGlb(file: FileWindow): Promise<string | null> {
-  const header = await file.at(0, 21)
+  const header = await file.read(0, 21)
   if (header.length < 20) return ENDS_EARLY
   if (header.readUInt32LE(8) > file.size) return ENDS_EARLY
   // GLB version 1 has no chunks.
@@ -154,7 +154,7 @@ const TAIL_BYTES = 1024
 
 /** Checks that an SVG ends with a tag or a comment. */
 async function checkSvg(file: FileWindow): Promise<string | null> {
-  const tail = await file.at(Math.max(0, file.size - TAIL_BYTES), TAIL_BYTES)
+  const tail = await file.read(Math.max(0, file.size - TAIL_BYTES), TAIL_BYTES)
   // Remove the NUL bytes that UTF-16 text has next to these characters.
   const text = tail.toString('latin1').replaceAll('\0', '').trimEnd()
   return text === '' || text.endsWith('>') ? null : ENDS_EARLY

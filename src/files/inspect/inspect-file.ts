@@ -3,7 +3,7 @@ import { extname } from 'node:path'
 import { SNIFF_BYTES } from '../content-type.ts'
 import { contentProblem } from '../file-content.ts'
 import { FileWindow } from './file-window.ts'
-import { FORMAT_BY_EXTENSION, FORMATS, type FormatName, formatOf, isOfFormat } from './formats.ts'
+import { detectFormat, FORMAT_BY_EXTENSION, FORMATS, type FormatName, matchesFormat } from './formats.ts'
 
 /** A problem with a local file, and its fix. In errors, the message follows the word "is". */
 export interface FileProblem {
@@ -17,7 +17,7 @@ export interface Inspection {
   /** The reason why some marketplaces may not display the file, or why the file may be damaged. */
   warning: string | null
   /** Whether the warning is about marketplaces and not about the file. */
-  isOfMarketplaces?: boolean
+  isMarketplaceWarning?: boolean
 }
 
 const HTML_NAMES = ['.html', '.htm', '.xhtml']
@@ -33,13 +33,13 @@ export async function inspectFile(path: string): Promise<Inspection> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
     const stats = await file.stat()
-    if (!stats.isFile()) return problem('not a regular file')
+    if (!stats.isFile()) return problemInspection('not a regular file')
     const window = new FileWindow(file, stats.size)
-    const head = Buffer.from(await window.at(0, SNIFF_BYTES))
+    const head = Buffer.from(await window.read(0, SNIFF_BYTES))
     const extension = extname(path).toLowerCase()
     const page = contentProblem(head, { allowHtml: HTML_NAMES.includes(extension) })
-    if (page !== null) return problem(page)
-    return await inspect(window, head, extension)
+    if (page !== null) return problemInspection(page)
+    return await inspectContent(window, head, extension)
   } finally {
     await file.close()
   }
@@ -49,18 +49,18 @@ export async function inspectFile(path: string): Promise<Inspection> {
  * Returns why an image is truncated or damaged; null if it seems complete. Ignores the file name. Checks headers and
  * structure, not pixels.
  */
-export async function damageOf(path: string): Promise<string | null> {
+export async function findDamage(path: string): Promise<string | null> {
   const file = await open(path)
   try {
     const window = new FileWindow(file, (await file.stat()).size)
-    const format = formatOf(Buffer.from(await window.at(0, SNIFF_BYTES)))
+    const format = detectFormat(Buffer.from(await window.read(0, SNIFF_BYTES)))
     return format === null ? null : ((await FORMATS[format].check?.(window)) ?? null)
   } finally {
     await file.close()
   }
 }
 
-const problem = (message: string, hint?: string): Inspection => ({
+const problemInspection = (message: string, hint?: string): Inspection => ({
   problem: hint === undefined ? { message } : { message, hint },
   warning: null,
 })
@@ -68,17 +68,17 @@ const problem = (message: string, hint?: string): Inspection => ({
 const marketplaceInspection = (text: string | null): Inspection => ({
   problem: null,
   warning: text,
-  isOfMarketplaces: true,
+  isMarketplaceWarning: true,
 })
 
-async function inspect(window: FileWindow, head: Buffer, extension: string): Promise<Inspection> {
+async function inspectContent(window: FileWindow, head: Buffer, extension: string): Promise<Inspection> {
   const expected = Object.hasOwn(FORMAT_BY_EXTENSION, extension) ? FORMAT_BY_EXTENSION[extension] : undefined
-  const actual = formatOf(head)
+  const actual = detectFormat(head)
   // Return only a warning, because many players skip data before the first frame of an MP3 file.
   if (expected === 'mp3' && actual === null) {
     return { problem: null, warning: 'does not start with MP3 data, despite its name' }
   }
-  if (expected !== undefined && !isOfFormat(head, actual, expected)) return contradiction(expected, actual)
+  if (expected !== undefined && !matchesFormat(head, actual, expected)) return contradictionInspection(expected, actual)
   const format = expected ?? actual
   if (format === null || (expected === undefined && format === 'text')) {
     const type = extension === '' ? 'has an unknown type' : `has an unknown type (${extension})`
@@ -88,20 +88,21 @@ async function inspect(window: FileWindow, head: Buffer, extension: string): Pro
     return marketplaceInspection(`is a text file (${extension}), which marketplaces may not show`)
   const { name, check } = FORMATS[format]
   const broken = (await check?.(window)) ?? null
-  if (broken !== null) return problem(`${name} that can't be decoded: ${broken}`, EXPORT_AGAIN_HINT)
+  if (broken !== null) return problemInspection(`${name} that can't be decoded: ${broken}`, EXPORT_AGAIN_HINT)
   const limit = marketplaceWarning(format, window.size)
   return limit === null ? { problem: null, warning: null } : marketplaceInspection(limit)
 }
 
-function contradiction(expected: FormatName, actual: FormatName | null): Inspection {
+function contradictionInspection(expected: FormatName, actual: FormatName | null): Inspection {
   const expectedName = FORMATS[expected].name
-  if (actual === null || actual === 'text') return problem(`not ${expectedName}, despite its name`, EXPORT_AGAIN_HINT)
+  if (actual === null || actual === 'text')
+    return problemInspection(`not ${expectedName}, despite its name`, EXPORT_AGAIN_HINT)
   const { name, extension } = FORMATS[actual]
-  return problem(`${name}, despite its name`, `Rename the file to end in ${extension}, or replace the file.`)
+  return problemInspection(`${name}, despite its name`, `Rename the file to end in ${extension}, or replace the file.`)
 }
 
 /** The maximum file size of a marketplace, according to its documentation. */
-interface Limit {
+interface MarketplaceLimit {
   marketplace: string
   bytes: number
   /** Formats to which the limit applies. */
@@ -113,7 +114,7 @@ interface Limit {
  * docs/drops.md contains the same table. The table omits limits above the maximum size that gdn uploads, such as
  * OpenSea's 300 MB (https://docs.opensea.io/docs/media-and-traits).
  */
-export const MARKETPLACE_LIMITS: readonly Limit[] = [
+export const MARKETPLACE_LIMITS: readonly MarketplaceLimit[] = [
   {
     marketplace: 'Crypto.com NFT',
     bytes: 30_000_000,

@@ -1,6 +1,6 @@
 import type { CreatingEndpoint } from '../../api/endpoints.ts'
 import type { ApiClient, RequestOf } from '../../client/api-client.ts'
-import { statusOf } from '../../client/responses.ts'
+import { findStatus } from '../../client/responses.ts'
 import type { AcceptedObjects, OperationRequest } from '../../state/operations.ts'
 
 interface ReferenceDeps {
@@ -17,7 +17,7 @@ interface SentBody {
 }
 
 /** Returns the reference IDs in the bytes of a request. */
-export function referencesOf(body: string): string[] {
+export function parseReferences(body: string): string[] {
   const { reference_id, reference_ids } = JSON.parse(body) as SentBody
   return reference_ids ?? (reference_id === undefined ? [] : [reference_id])
 }
@@ -27,19 +27,19 @@ export function referencesOf(body: string): string[] {
  *
  * @returns null if the request has no reference IDs, or if the server doesn't support them or doesn't have all of them
  */
-export async function acceptedByReference(
+export async function findByReference(
   kind: CreatingEndpoint,
   { body }: OperationRequest,
   { client, signal, now }: ReferenceDeps,
 ): Promise<AcceptedObjects | null> {
   const { contract_address, blockchain } = JSON.parse(body) as SentBody
-  const references = referencesOf(body)
+  const references = parseReferences(body)
   if (references.length === 0) return null
   const collection = kind === 'createcollection' ? {} : { contract_address, blockchain }
   const request = { operation: kind, reference_ids: references, ...collection } as RequestOf<'getreferences'>
   const response = await client.call('getreferences', request, { signal }).catch((error: unknown) => {
     // The API key may lack the permission to read. In that case, the collection or the owner determines the outcome.
-    if (statusOf(error) !== undefined) return null
+    if (findStatus(error) !== undefined) return null
     throw error
   })
   const records = references.map((id) =>

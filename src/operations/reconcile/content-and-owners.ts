@@ -12,7 +12,7 @@ const member = (metadata: unknown, key: string): unknown =>
     : undefined
 
 /** Returns the identity of an NFT: the marker of its row if the run has markers, or else its content. */
-export function identityOf(metadata: unknown, markerKey: string | undefined): string {
+export function toIdentity(metadata: unknown, markerKey: string | undefined): string {
   if (markerKey === undefined) return metadataHash(metadata)
   const marker = member(metadata, markerKey)
   return typeof marker === 'string' ? `marker ${marker}` : metadataHash(metadata)
@@ -31,7 +31,7 @@ export function looseTitle(metadata: unknown): string {
 export const sentMetadata = (body: string): unknown[] => (JSON.parse(body) as { metadata: unknown[] }).metadata
 
 /** Returns the current owner of an NFT; null if the record has none yet. */
-export const currentOwnerOf = ({
+export const findCurrentOwner = ({
   receiver_wallet_address: owner,
 }: Pick<NftRecord, 'receiver_wallet_address'>): string | null => (owner ? addressKey(owner) : null)
 
@@ -39,6 +39,6 @@ export const currentOwnerOf = ({
  * Returns the possible owners of an NFT that was never transferred by a user: its receiver, and its sender if there is
  * one.
  */
-export function ownersOf({ receiver, sender }: { receiver: string; sender: string | null }): string[] {
+export function possibleOwners({ receiver, sender }: { receiver: string; sender: string | null }): string[] {
   return [...new Set([receiver, sender ?? receiver].map(addressKey))]
 }

@@ -1,7 +1,7 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { NftRecord } from '../../api/nft-record.ts'
 import type { CallOptions, RequestOf, ResponseOf } from '../../client/api-client.ts'
-import { pagesOfNfts } from '../../client/read-records.ts'
+import { readNftPages } from '../../client/read-records.ts'
 
 /** The client and signal for reading records. The client applies the rate limit. */
 export interface RecordSource {
@@ -60,7 +60,7 @@ export async function* readPages(
 ): AsyncGenerator<{ nfts: NftRecord[]; done: number }> {
   try {
     signal?.throwIfAborted()
-    for await (const page of pagesOfNfts({ client, signal }, ids, IDS_PER_CALL)) {
+    for await (const page of readNftPages({ client, signal }, ids, IDS_PER_CALL)) {
       yield page
       signal?.throwIfAborted()
     }

@@ -1,6 +1,6 @@
 import type { NftRecord } from '../../api/nft-record.ts'
 import { count } from '../../core/count.ts'
-import { currentOwnerOf, metadataHash } from './content-and-owners.ts'
+import { findCurrentOwner, metadataHash } from './content-and-owners.ts'
 
 /** A requested NFT with an unknown outcome, from a row of a run or from a command. */
 export interface RequestedCopy {
@@ -27,11 +27,11 @@ export interface ContentGroup {
   superseded: readonly Pick<RequestedCopy, 'owners'>[]
   matches: readonly Match[]
   /** Number of NFTs with nearly the same content, which the server may have rewritten. */
-  alike: number
+  similarCount: number
   /** The reason why a match may not belong to this run; null if all matches belong to it. */
-  doubtful: string | null
+  doubtReason: string | null
   /** Whether each row has a unique marker. If so, owners are ignored. */
-  marked: boolean
+  hasMarkers: boolean
 }
 
 export type RowVerdict =
@@ -61,11 +61,11 @@ export const MOVED_REASON = 'an NFT with the same metadata belongs to another wa
  * row is adopted if an owner identifies it, absent if no NFT could belong to it, and otherwise undecided.
  */
 export function decideGroup(group: ContentGroup): GroupVerdict {
-  const { copies, matches, doubtful, marked } = group
+  const { copies, matches, doubtReason, hasMarkers } = group
   const all = (verdict: RowVerdict): GroupVerdict => ({ rows: copies.map(() => verdict), late: [] })
   if (matches.length === 0) return { rows: copies.map((copy) => missingVerdict(group, copy)), late: [] }
-  if (doubtful !== null) return all(undecidedVerdict(doubtful))
-  if (marked) return decideClass(group, { copies, superseded: group.superseded.length, matches }, 0)
+  if (doubtReason !== null) return all(undecidedVerdict(doubtReason))
+  if (hasMarkers) return decideClass(group, { copies, superseded: group.superseded.length, matches }, 0)
   if (matches.some(({ owner }) => owner === null)) {
     return all(undecidedVerdict('an NFT with the same metadata exists, but its owner is not known yet', true))
   }
@@ -140,9 +140,10 @@ function decideClass(
   return { rows, late: matches.slice(copies.length).map(({ id }) => id) }
 }
 
-function missingVerdict({ alike }: ContentGroup, { unprovable }: RequestedCopy): RowVerdict {
+function missingVerdict({ similarCount }: ContentGroup, { unprovable }: RequestedCopy): RowVerdict {
   if (unprovable !== null) return undecidedVerdict(unprovable.reason, unprovable.isTemporary)
-  if (alike > 0) return undecidedVerdict(`${count(alike, 'NFT')} with nearly the same metadata may belong to this row`)
+  if (similarCount > 0)
+    return undecidedVerdict(`${count(similarCount, 'NFT')} with nearly the same metadata may belong to this row`)
   return { kind: 'absent' }
 }
 
@@ -174,24 +175,24 @@ const FEWER_NFTS = {
  * Finds the NFTs of a request among NFTs that aren't assigned to a row or operation. Finds all of them or none. Applies
  * the same rules that a run applies to its rows.
  */
-export function findMinted(candidates: readonly NftRecord[], sought: MatchCriteria): MatchResult {
-  const contents = sought.metadata.map(metadataHash)
+export function findMinted(candidates: readonly NftRecord[], criteria: MatchCriteria): MatchResult {
+  const contents = criteria.metadata.map(metadataHash)
   const matches = new Map(contents.map((content) => [content, [] as Match[]]))
   for (const nft of candidates) {
-    matches.get(metadataHash(nft.request_metadata))?.push({ id: nft.nft_gdn_id, owner: currentOwnerOf(nft) })
+    matches.get(metadataHash(nft.request_metadata))?.push({ id: nft.nft_gdn_id, owner: findCurrentOwner(nft) })
   }
   const all = [...matches.values()].flat()
   if (all.length === 0) return { kind: 'none' }
   const verdicts = new Map<string, RowVerdict[]>()
   for (const [content, alike] of matches) {
-    const copies = sought.copies * contents.filter((candidate) => candidate === content).length
+    const copies = criteria.copies * contents.filter((candidate) => candidate === content).length
     const { rows } = decideGroup({
-      copies: Array.from({ length: copies }, () => ({ owners: sought.owners, unprovable: FEWER_NFTS })),
+      copies: Array.from({ length: copies }, () => ({ owners: criteria.owners, unprovable: FEWER_NFTS })),
       superseded: [],
       matches: alike,
-      alike: 0,
-      doubtful: sought.doubtful(content),
-      marked: false,
+      similarCount: 0,
+      doubtReason: criteria.doubtful(content),
+      hasMarkers: false,
     })
     const undecided = rows.find((row) => row.kind === 'undecided')
     if (undecided !== undefined) {

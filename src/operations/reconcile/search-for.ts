@@ -1,12 +1,12 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { Creation } from '../../api/creation.ts'
 import type { NftRecord } from '../../api/nft-record.ts'
-import { sameAddress } from '../../api/same-address.ts'
+import { isSameAddress } from '../../api/same-address.ts'
 import type { ApiClient } from '../../client/api-client.ts'
 import { readNft } from '../../client/read-records.ts'
 import { lacksEndpoint } from '../../client/responses.ts'
 import type { AcceptedObjects, OperationRequest } from '../../state/operations.ts'
-import { metadataHash, ownersOf } from './content-and-owners.ts'
+import { metadataHash, possibleOwners } from './content-and-owners.ts'
 import { IDS_PER_CALL, LISTING_LAG_MS, listIds, readPages, SEARCH_GAP_MS } from './listing.ts'
 import { findMinted, type MatchResult } from './match-groups.ts'
 
@@ -24,15 +24,15 @@ export interface SearchDeps {
    * Returns the listed IDs that are new in the collection and belong to no other operation on this machine. `listedAt`
    * is the value of the state's counter when the collection was listed before the request.
    */
-  newIds(listed: ReadonlySet<string>, listedAt: number | null): Promise<string[]>
+  findNewIds(listed: ReadonlySet<string>, listedAt: number | null): Promise<string[]>
   /**
    * Returns the contents of batch rows with an unknown outcome. An NFT with the same content may belong to one of them.
    */
-  unresolved(contract: string, blockchain: Blockchain): Promise<ReadonlySet<string>>
+  readUnresolvedContents(contract: string, blockchain: Blockchain): Promise<ReadonlySet<string>>
   /** Returns the number of operations with the same content and an unknown outcome, including this one. */
-  copies(): Promise<number>
+  countCopies(): Promise<number>
   /** Returns other operations with an unknown outcome in the collection, each with its own `listedAt`. */
-  others(): Promise<readonly { metadata: readonly unknown[]; listedAt: number | null }[]>
+  readOtherOperations(): Promise<readonly { metadata: readonly unknown[]; listedAt: number | null }[]>
   onSearch(progress: { ids: number; ofIds: number } | { waitingMs: number }): Promise<void> | void
 }
 
@@ -41,7 +41,7 @@ export interface SearchDeps {
  * request counts as accepted only if its effect is visible. A missing effect doesn't prove that the request wasn't
  * accepted.
  */
-export async function searchFor(
+export async function searchForEffect(
   request: OperationRequest,
   { effect }: Creation,
   deps: SearchDeps,
@@ -67,12 +67,12 @@ interface MintBody {
 async function searchForMints(request: OperationRequest, deps: SearchDeps): Promise<SearchResult> {
   const body = JSON.parse(request.body) as MintBody
   const { sender_wallet_address: sender = null, receiver_wallet_address: receiver } = body
-  const unresolved = await deps.unresolved(body.contract_address, body.blockchain)
+  const unresolved = await deps.readUnresolvedContents(body.contract_address, body.blockchain)
   const requestContents = body.metadata.map(metadataHash)
   const conflicting = await conflictingOperations(requestContents, deps)
   // Search all NFTs that a conflicting operation may have created. If there are fewer NFTs than requested in total, a
   // transferred NFT of another operation looks like an NFT of this request.
-  const since = conflicting.reduce<number | null>((first, { listedAt }) => earlierOf(first, listedAt), request.listedAt)
+  const since = conflicting.reduce<number | null>((first, { listedAt }) => minOrNull(first, listedAt), request.listedAt)
   let pool: readonly NftRecord[] = []
   const isShort = (content: string, copies: number): boolean => {
     const conflictCount = conflicting
@@ -84,10 +84,10 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
       pool.filter((nft) => metadataHash(nft.request_metadata) === content).length < ownCount + conflictCount
     )
   }
-  const copies = await deps.copies()
+  const copies = await deps.countCopies()
   const sought = {
     metadata: body.metadata,
-    owners: ownersOf({ receiver, sender }),
+    owners: possibleOwners({ receiver, sender }),
     copies,
     doubtful: (content: string) =>
       request.listedAt === null
@@ -100,9 +100,9 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
   }
   const records = new Map<string, NftRecord>()
   const search = async (): Promise<MatchResult> => {
-    const nfts = await newNfts(body, (listed) => deps.newIds(listed, since), records, deps)
+    const nfts = await newNfts(body, (listed) => deps.findNewIds(listed, since), records, deps)
     pool = nfts
-    const newIds = new Set(await deps.newIds(new Set(nfts.map(({ nft_gdn_id }) => nft_gdn_id)), request.listedAt))
+    const newIds = new Set(await deps.findNewIds(new Set(nfts.map(({ nft_gdn_id }) => nft_gdn_id)), request.listedAt))
     return findMinted(
       nfts.filter(({ nft_gdn_id }) => newIds.has(nft_gdn_id)),
       sought,
@@ -131,7 +131,7 @@ async function conflictingOperations(
   requestContents: readonly string[],
   deps: SearchDeps,
 ): Promise<{ contents: string[]; listedAt: number | null }[]> {
-  const operations = await deps.others()
+  const operations = await deps.readOtherOperations()
   return operations
     .map(({ metadata, listedAt }) => ({
       contents: metadata.map(metadataHash).filter((content) => requestContents.includes(content)),
@@ -141,7 +141,7 @@ async function conflictingOperations(
 }
 
 /** Returns the earlier of two counter values. Null is earlier than any value. */
-const earlierOf = (a: number | null, b: number | null): number | null =>
+const minOrNull = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? null : Math.min(a, b)
 
 /** Returns the NFTs of the collection that aren't assigned to an operation. Doesn't read complete records again. */
@@ -181,11 +181,11 @@ async function searchForOwner(request: OperationRequest, { client, signal, now }
   const owner = (await readNft({ client, signal }, nft_gdn_id))?.receiver_wallet_address
   const unknownResult = (reason: string): SearchResult => ({ kind: 'unknown', reason, ids: [] })
   if (!owner) return unknownResult('the server returns no owner for the NFT')
-  if (sameAddress(owner, receiver) && !sameAddress(sender, receiver)) {
+  if (isSameAddress(owner, receiver) && !isSameAddress(sender, receiver)) {
     return { kind: 'accepted', accepted: acceptedObjectsOf([], now()) }
   }
   return unknownResult(
-    sameAddress(owner, sender)
+    isSameAddress(owner, sender)
       ? 'the NFT still belongs to its sender, but the transfer may be pending'
       : `the NFT belongs to ${owner} now`,
   )

@@ -1,6 +1,6 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
-import { collectionNumbersOf } from '../../state/collections.ts'
+import { listCollectionIds } from '../../state/collections.ts'
 import { unresolvedBodies } from '../../state/row-requests.ts'
 import { metadataHash, sentMetadata } from './content-and-owners.ts'
 
@@ -16,7 +16,7 @@ export function unresolvedContents(
   collection: { origin: string; backendId: string | null; blockchain: Blockchain; contract: string },
   runId: string | null = null,
 ): Set<string> {
-  const bodies = unresolvedBodies(sql, collectionNumbersOf(sql, collection), runId ?? '')
+  const bodies = unresolvedBodies(sql, listCollectionIds(sql, collection), runId ?? '')
   const contents = bodies.flatMap(({ body, position }) => {
     const metadata = sentMetadata(body)
     if (position !== null) return metadata.slice(position, position + 1)

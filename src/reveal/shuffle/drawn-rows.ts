@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { GdnError } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
-import { rowsOfSlots, shuffleSeed } from './permutation.ts'
+import { permuteRows, shuffleSeed } from './permutation.ts'
 
 /** A draw, which determines the row of each slot. */
 export interface Draw {
@@ -23,16 +23,16 @@ export interface DrawnRows extends Draw {
 /** Returns the rows of a draw. */
 export function drawnRows({ provenance, slots, signature }: Draw): DrawnRows {
   const randomness = createHash('sha256').update(Buffer.from(signature, 'hex')).digest()
-  const rows = rowsOfSlots(shuffleSeed(`0x${provenance.slice(2)}`, randomness), slots)
+  const rows = permuteRows(shuffleSeed(`0x${provenance.slice(2)}`, randomness), slots)
   return { provenance, slots, signature, rows }
 }
 
 /** Returns the rows that were drawn for a run, if the run has stored a draw; null otherwise. */
-export const keptDraw = ({ draw }: Readonly<Record<string, unknown>>): DrawnRows | null =>
+export const readStoredDraw = ({ draw }: Readonly<Record<string, unknown>>): DrawnRows | null =>
   isObject(draw) ? drawnRows(draw as unknown as Draw) : null
 
 /** Returns the part of the drawn rows that a run stores. */
-export const drawOf = ({ provenance, slots, signature }: DrawnRows): Draw => ({ provenance, slots, signature })
+export const toDraw = ({ provenance, slots, signature }: DrawnRows): Draw => ({ provenance, slots, signature })
 
 /**
  * Yields the rows of a manifest with the metadata and the files that were drawn for them. Each row keeps its receiver,

@@ -14,6 +14,6 @@ export const shuffleSeed = (provenance: `0x${string}`, randomness: Uint8Array): 
  *
  * Uses a Fisher–Yates shuffle from the last slot down. The random words are the ChaCha20 key stream of the seed.
  */
-export function rowsOfSlots(seed: Uint8Array, rows: number): Uint32Array {
+export function permuteRows(seed: Uint8Array, rows: number): Uint32Array {
   return new RandomWords(seed).shuffle(Uint32Array.from({ length: rows }, (_, at) => at + 1))
 }

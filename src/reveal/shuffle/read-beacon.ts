@@ -1,11 +1,11 @@
 import { type Beacon, type BeaconChain, QUICKNET, verifyBeacon } from '../../api/beacon.ts'
-import { roundFor, timeOfRound } from '../../api/shuffle-rule.ts'
+import { computeRoundTime, findRound } from '../../api/shuffle-rule.ts'
 import { type RetryClock, SYSTEM_RETRY_CLOCK } from '../../client/retry-clock.ts'
 import { retryRead } from '../../client/retry-read.ts'
 import type { Transport, TransportResponse } from '../../client/transport.ts'
 import { GdnError } from '../../core/errors.ts'
 import { isObject, parseJson } from '../../core/json.ts'
-import { type BeaconFile, beaconInFile } from './beacon-file.ts'
+import { type BeaconFile, parseBeaconFile } from './beacon-file.ts'
 
 /** A source of rounds. The source doesn't need to be trusted, because each round is signed. */
 export interface BeaconSource {
@@ -50,12 +50,12 @@ export const DRAND_URLS = [
   'https://drand.cloudflare.com',
 ] as const
 
-const TIMEOUT_MS = 10_000
-const MAX_BYTES = 16_384
+const RELAY_TIMEOUT_MS = 10_000
+const MAX_RESPONSE_BYTES = 16_384
 /** Age of a recent round in seconds. Each relay should have a round of this age. */
-const RECENT_ROUND_S = 60
+const RECENT_ROUND_SECONDS = 60
 /** Maximum number of attempts per relay. One retry is enough, because the next relay is tried after a failure. */
-const ATTEMPTS = 2
+const MAX_ATTEMPTS = 2
 
 /**
  * Opens drand's quicknet, or the beacon of a file.
@@ -64,13 +64,13 @@ const ATTEMPTS = 2
  */
 export function openBeacon(options: BeaconOptions): BeaconSource {
   const { file, urls = DRAND_URLS, now } = options
-  if (file !== undefined) return beaconInFile(file)
+  if (file !== undefined) return parseBeaconFile(file)
   return {
     chain: QUICKNET,
     isNamed: false,
     isEarly: false,
     async unreachable(signal) {
-      const round = roundFor(QUICKNET, Math.floor(now() / 1000) - RECENT_ROUND_S)
+      const round = findRound(QUICKNET, Math.floor(now() / 1000) - RECENT_ROUND_SECONDS)
       const results = await Promise.all(
         urls.map((url) => readAt(url, round, signal, options, { timeoutMs: 5_000, attempts: 1 })),
       )
@@ -78,9 +78,9 @@ export function openBeacon(options: BeaconOptions): BeaconSource {
       return problems.length < results.length ? null : relayProblemsText(problems)
     },
     async read(round, signal) {
-      const time = timeOfRound(QUICKNET, round)
+      const time = computeRoundTime(QUICKNET, round)
       if (now() < time * 1000) throw tooEarlyError(round, time)
-      const problems: Problem[] = []
+      const problems: FlawedRelayProblem[] = []
       for (const url of urls) {
         const result = await readAt(url, round, signal, options)
         if (!('why' in result)) return result
@@ -111,7 +111,7 @@ const tooEarlyError = (round: number, time: number) =>
     },
   )
 
-interface Problem extends RelayProblem {
+interface FlawedRelayProblem extends RelayProblem {
   /** Whether the relay responded with status 200, but not with a validly signed round of the requested number. */
   isFlawed: boolean
 }
@@ -121,10 +121,10 @@ async function readAt(
   round: number,
   signal: AbortSignal,
   { transport, userAgent, clock = SYSTEM_RETRY_CLOCK }: BeaconOptions,
-  { timeoutMs, attempts } = { timeoutMs: TIMEOUT_MS, attempts: ATTEMPTS },
-): Promise<Beacon | Problem> {
+  { timeoutMs, attempts } = { timeoutMs: RELAY_TIMEOUT_MS, attempts: MAX_ATTEMPTS },
+): Promise<Beacon | FlawedRelayProblem> {
   const { origin } = new URL(url)
-  const problem = (why: string, isFlawed = false): Problem => ({ origin, why, isFlawed })
+  const problem = (why: string, isFlawed = false): FlawedRelayProblem => ({ origin, why, isFlawed })
   let response: TransportResponse
   try {
     const once = () =>
@@ -133,7 +133,7 @@ async function readAt(
         url: `${url.replace(/\/+$/, '')}/${QUICKNET.hash}/public/${round}`,
         headers: { accept: 'application/json', 'user-agent': userAgent },
         timeoutMs,
-        maxBytes: MAX_BYTES,
+        maxBytes: MAX_RESPONSE_BYTES,
         signal,
       })
     response = await retryRead(origin, clock, signal, once, attempts)

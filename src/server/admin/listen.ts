@@ -4,9 +4,9 @@ import { createPoster, type PostOutcome } from '../pipeline/webhooks/post.ts'
 import { newSigningSecret } from '../pipeline/webhooks/signature.ts'
 import type { Store } from '../store/open-store.ts'
 import type { DatabaseClock } from '../store/postgres/clock.ts'
-import { listDue, removeDeliveries } from '../store/webhook-deliveries.ts'
-import { findListenerSecret, insertWebhook, prolongListener, removeWebhookRow } from '../store/webhooks.ts'
-import { accountNamed } from './webhooks.ts'
+import { listDueDeliveries, removeDeliveries } from '../store/webhook-deliveries.ts'
+import { extendListener, findListenerSecret, insertWebhook, removeWebhookRow } from '../store/webhooks.ts'
+import { resolveAccountId } from './webhooks.ts'
 
 /** Time in milliseconds for which events are still recorded after a listener's process was killed. */
 const LISTENER_TTL_MS = 30_000
@@ -41,11 +41,11 @@ export interface ListenOptions {
 /** Starts a listener that receives subsequent events. The store must stay open until the listener is closed. */
 export async function openListener(store: Store, options: ListenOptions): Promise<EventReceiver> {
   const { events, email, userAgent } = options
-  const clock = await clockOf(store)
+  const clock = await startClock(store)
   const now = clock?.now ?? options.now
   const id = newId()
   const secret = await store.transaction(async (db) => {
-    const account_id = await accountNamed(db, email, now())
+    const account_id = await resolveAccountId(db, email, now())
     const storedSecret = await findListenerSecret(db, account_id)
     const signingSecret = storedSecret === null ? newSigningSecret() : new Secret(storedSecret)
     const common = { account_id, secret: signingSecret.reveal(), created_at: now(), failing_since: null }
@@ -80,9 +80,9 @@ export async function openListener(store: Store, options: ListenOptions): Promis
     async receive() {
       if (now() - prolongedAt > LISTENER_TTL_MS / 4) {
         prolongedAt = now()
-        await prolongListener(store.db, id, now() + LISTENER_TTL_MS)
+        await extendListener(store.db, id, now() + LISTENER_TTL_MS)
       }
-      const received = await listDue(store.db, id, now(), EVENTS_AT_ONCE)
+      const received = await listDueDeliveries(store.db, id, now(), EVENTS_AT_ONCE)
       if (received.length === 0) return []
       await removeDeliveries(
         store.db,
@@ -104,7 +104,7 @@ export async function openListener(store: Store, options: ListenOptions): Promis
  * Returns the current time of the database, because other processes use its clock to decide whether a listener has
  * expired. Returns null on SQLite.
  */
-async function clockOf({ db, postgres }: Store): Promise<DatabaseClock | null> {
+async function startClock({ db, postgres }: Store): Promise<DatabaseClock | null> {
   if (postgres === null) return null
   const { startDatabaseClock } = await import('../store/postgres/clock.ts')
   return await startDatabaseClock(db)

@@ -2,11 +2,11 @@ import { sql } from 'kysely'
 import { formatGwei, type Hex, parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
-import { type AttemptRow, attemptsOf, CANCELS } from '../store/attempts.ts'
+import { type AttemptRow, CANCELS, listAttempts } from '../store/attempts.ts'
 import { findChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
 import type { TransactionAction, TransactionState } from '../store/schema.ts'
-import { nonceOf, requestedWith, type TransactionRow } from '../store/transactions.ts'
+import { combineActions, requireNonce, type TransactionRow } from '../store/transactions.ts'
 
 /**
  * A transaction's state as shown to an operator. A signed transaction in a block is `mined`, or `cancelled` if the
@@ -55,7 +55,7 @@ export async function listTransactions(store: Store, filter: TransactionFilter):
   const { state } = filter
   if (state === 'cancelled') {
     query = query.where((is) => is.or([is('state', '=', 'cancelled'), is.and({ state: 'signed', mined: 'cancelled' })]))
-  } else if (state !== undefined) query = query.where('state', '=', storedAs(state))
+  } else if (state !== undefined) query = query.where('state', '=', storedState(state))
   if (state === 'signed') query = query.where('mined', 'is', null)
   if (state === 'mined') query = query.where('mined', 'in', ['success', 'reverted'])
   if (state === 'confirmed' || state === 'final') query = query.where('watched', '=', state === 'final' ? 0 : 1)
@@ -71,10 +71,10 @@ export async function listTransactions(store: Store, filter: TransactionFilter):
  */
 export async function showTransaction(
   store: Store,
-  name: string,
+  idOrHash: string,
 ): Promise<ShownTransaction & { attempts: ShownAttempt[] }> {
-  const row = await findTransaction(store, name)
-  const attempts = (await attemptsOf(store.db, [row.id])).get(row.id) ?? onlyAttempt(row)
+  const row = await findTransaction(store, idOrHash)
+  const attempts = (await listAttempts(store.db, [row.id])).get(row.id) ?? toAttempts(row)
   return {
     ...shownTransaction(row),
     attempts: attempts.map(({ hash, max_fee_per_gas, cancels, created_at }) => ({
@@ -86,7 +86,7 @@ export async function showTransaction(
   }
 }
 
-function onlyAttempt({
+function toAttempts({
   raw,
   hash,
   created_at,
@@ -102,8 +102,8 @@ function onlyAttempt({
  *
  * @throws GdnError `not_found_locally`; `usage` if it is mined, not pending or on an embedded chain
  */
-export async function findReplaceable(store: Store, name: string): Promise<ShownTransaction> {
-  const row = await findTransaction(store, name)
+export async function findReplaceableTransaction(store: Store, idOrHash: string): Promise<ShownTransaction> {
+  const row = await findTransaction(store, idOrHash)
   if ((await findChain(store.db, row.blockchain as EvmBlockchain))?.network !== 'remote') {
     throw new GdnError('usage', `${row.blockchain} is an embedded chain, where no transaction can be stuck`)
   }
@@ -123,18 +123,18 @@ export async function findReplaceable(store: Store, name: string): Promise<Shown
  * Records an operator's request for a pending transaction. The process that has the signer's key carries out the
  * request.
  *
- * @throws GdnError as `findReplaceable`
+ * @throws GdnError as `findReplaceableTransaction`
  */
 export async function requestAction(
   store: Store,
-  name: string,
+  idOrHash: string,
   action: TransactionAction,
   now: number,
 ): Promise<ShownTransaction> {
   for (;;) {
-    const transaction = await findReplaceable(store, name)
+    const transaction = await findReplaceableTransaction(store, idOrHash)
     const { requested_action: earlier } = transaction
-    const requested = requestedWith(transaction, action)
+    const requested = combineActions(transaction, action)
     const { numUpdatedRows } = await store.db
       .updateTable('transactions')
       .set({ requested_action: requested, next_attempt_at: now })
@@ -152,11 +152,11 @@ export async function requestAction(
  *
  * @throws GdnError `not_found_locally`
  */
-export async function findTransaction({ db }: Store, name: string): Promise<TransactionRow> {
+export async function findTransaction({ db }: Store, idOrHash: string): Promise<TransactionRow> {
   const byName = await db
     .selectFrom('transactions')
     .selectAll()
-    .where((is) => is.or([is('id', '=', name), is('hash', '=', name)]))
+    .where((is) => is.or([is('id', '=', idOrHash), is('hash', '=', idOrHash)]))
     .where('nonce', 'is not', null)
     .executeTakeFirst()
   if (byName !== undefined) return byName
@@ -164,16 +164,16 @@ export async function findTransaction({ db }: Store, name: string): Promise<Tran
     .selectFrom('transactions')
     .innerJoin('transaction_attempts', 'transaction_attempts.transaction_id', 'transactions.id')
     .selectAll('transactions')
-    .where('transaction_attempts.hash', '=', name)
+    .where('transaction_attempts.hash', '=', idOrHash)
     .executeTakeFirst()
   if (byAttempt !== undefined) return byAttempt
-  throw new GdnError('not_found_locally', `this backend has not signed the transaction ${name}`, {
+  throw new GdnError('not_found_locally', `this backend has not signed the transaction ${idOrHash}`, {
     hint: 'Run `gdn tx list` to list the transactions.',
   })
 }
 
 /** Converts a state that is shown to an operator to the state in the database. */
-function storedAs(state: ShownState): TransactionState {
+function storedState(state: ShownState): TransactionState {
   if (state === 'mined') return 'signed'
   return state === 'confirmed' ? 'final' : state
 }
@@ -193,7 +193,7 @@ function shownTransaction(row: TransactionRow): ShownTransaction {
     kind,
     state: shownState(row),
     signer,
-    nonce: nonceOf(row),
+    nonce: requireNonce(row),
     hash,
     nfts,
     collection_id,

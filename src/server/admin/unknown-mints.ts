@@ -5,7 +5,12 @@ import { failNftsOfCollection } from '../state/nfts.ts'
 import { type CollectionRow, findCollectionById, findCollectionsByAddress } from '../store/collections.ts'
 import { countPending } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
-import { listUnknownMints, openMintsOf, releaseUnknownMints, type UnknownMintRow } from '../store/unknown-mints.ts'
+import {
+  listUnknownMints,
+  listUnreleasedMints,
+  releaseUnknownMints,
+  type UnknownMintRow,
+} from '../store/unknown-mints.ts'
 
 /** A mint on chain whose transaction isn't in the backend's database, as shown to an operator. */
 export interface ShownUnknownMint {
@@ -36,7 +41,7 @@ export async function showUnknownMints(store: Store, options: { released: boolea
     blockchain: row.blockchain,
     state: row.state,
     tokens: row.token_count,
-    ...transactionOf(row),
+    ...transactionFields(row),
     signer: row.signer,
     metadata_url: row.directory === null ? null : `ipfs://${row.directory}/0.json`,
     reason: row.reason,
@@ -44,7 +49,7 @@ export async function showUnknownMints(store: Store, options: { released: boolea
   }))
 }
 
-function transactionOf({ blockchain, hash, start_id, token_count, block_number }: UnknownMintRow) {
+function transactionFields({ blockchain, hash, start_id, token_count, block_number }: UnknownMintRow) {
   if (!isEvm(blockchain)) {
     return { hash: null, first_token_id: null, last_token_id: null, block_number: null }
   }
@@ -65,45 +70,46 @@ export interface HeldCollection {
  *
  * @throws GdnError `not_found_locally`, `usage`
  */
-export async function findHeld(store: Store, name: string): Promise<HeldCollection> {
+export async function findHeldCollection(store: Store, addressOrId: string): Promise<HeldCollection> {
   const { db } = store
-  const address = /^0x[0-9a-fA-F]{40}$/.test(name) ? checksumAddress(name) : name
+  const address = /^0x[0-9a-fA-F]{40}$/.test(addressOrId) ? checksumAddress(addressOrId) : addressOrId
   const byAddress = await findCollectionsByAddress(db, address)
-  const named = byAddress.length > 0 ? byAddress : [await findCollectionById(db, name)].filter((row) => row !== null)
-  if (named.length === 0) throw new GdnError('not_found_locally', `this backend has no collection ${name}`)
-  for (const collection of named) {
-    const open = await openMintsOf(db, collection.id)
-    if (open.length === 0) continue
-    if (open.some(({ state }) => state === 'found')) {
-      throw new GdnError('usage', `the backend is still comparing tokens of ${name} with its pending NFTs`, {
+  const collections =
+    byAddress.length > 0 ? byAddress : [await findCollectionById(db, addressOrId)].filter((row) => row !== null)
+  if (collections.length === 0) throw new GdnError('not_found_locally', `this backend has no collection ${addressOrId}`)
+  for (const collection of collections) {
+    const openMints = await listUnreleasedMints(db, collection.id)
+    if (openMints.length === 0) continue
+    if (openMints.some(({ state }) => state === 'found')) {
+      throw new GdnError('usage', `the backend is still comparing tokens of ${addressOrId} with its pending NFTs`, {
         hint: 'Run the command again when `gdn tx unknown` shows the tokens as unexplained.',
       })
     }
-    const tokens = open.reduce((sum, { token_count }) => sum + token_count, 0)
+    const tokens = openMints.reduce((sum, { token_count }) => sum + token_count, 0)
     return { collection, tokens, pending: await countPending(db, collection.id) }
   }
-  throw new GdnError('usage', `the collection ${name} has no unknown tokens`, {
+  throw new GdnError('usage', `the collection ${addressOrId} has no unknown tokens`, {
     hint: 'Run `gdn tx unknown` to list the collections with unknown tokens.',
   })
 }
 
-const FAILED = 'a token of this NFT may exist: the collection was released after the database was restored'
+const RELEASED_NFT_ERROR = 'a token of this NFT may exist: the collection was released after the database was restored'
 
 /**
  * Allows a collection to mint again despite its unknown tokens.
  *
  * @param failPending whether to mark the pending NFTs as failed, because the unknown tokens may be theirs
- * @throws GdnError as `findHeld`
+ * @throws GdnError as `findHeldCollection`
  */
 export async function releaseCollection(
   store: Store,
-  name: string,
+  addressOrId: string,
   { failPending }: { failPending: boolean },
 ): Promise<HeldCollection> {
-  const heldMints = await findHeld(store, name)
+  const heldMints = await findHeldCollection(store, addressOrId)
   await store.transaction(async (db) => {
     await releaseUnknownMints(db, heldMints.collection.id)
-    if (failPending) await failNftsOfCollection(db, heldMints.collection.id, FAILED)
+    if (failPending) await failNftsOfCollection(db, heldMints.collection.id, RELEASED_NFT_ERROR)
   })
   return heldMints
 }

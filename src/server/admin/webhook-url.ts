@@ -3,11 +3,11 @@ import { flagError } from '../../core/errors.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 import { isCloudMetadata, isPublicAddress } from '../../files/address.ts'
 
-const MAX_URL = 2000
-const ALLOWED =
+const MAX_URL_LENGTH = 2000
+const ALLOWED_URLS_HINT =
   'Use an https URL with port 443, such as https://example.com/hooks/gdn. For a private host, http and other ports are allowed, such as http://localhost:3000/hook.'
 /** Matches host names that public DNS doesn't resolve. */
-const PRIVATE_NAMES = /(^|\.)(localhost|local|internal|lan|test|home\.arpa)$/
+const PRIVATE_HOST_PATTERN = /(^|\.)(localhost|local|internal|lan|test|home\.arpa)$/
 
 export interface WebhookUrl {
   href: string
@@ -25,9 +25,10 @@ export function checkWebhookUrl(text: string, flag: string): WebhookUrl {
   const url = parseUrl(text)
   const webhookUrlError = (message: string, hint: string) => flagError(flag, message, hint)
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw webhookUrlError('must be an https URL', ALLOWED)
+    throw webhookUrlError('must be an https URL', ALLOWED_URLS_HINT)
   }
-  if (text.length > MAX_URL) throw webhookUrlError(`the URL is longer than ${MAX_URL} characters`, 'Use a shorter URL.')
+  if (text.length > MAX_URL_LENGTH)
+    throw webhookUrlError(`the URL is longer than ${MAX_URL_LENGTH} characters`, 'Use a shorter URL.')
   if (url.username !== '' || url.password !== '') {
     throw webhookUrlError(
       'the URL has a user name or password',
@@ -39,14 +40,14 @@ export function checkWebhookUrl(text: string, flag: string): WebhookUrl {
   if (isCloudMetadata(host)) throw webhookUrlError('the URL points to a cloud metadata service', 'Use another URL.')
   const isPrivate = isPrivateHost(host)
   if (!isPrivate && url.protocol !== 'https:')
-    throw webhookUrlError('must be an https URL, because the host is public', ALLOWED)
+    throw webhookUrlError('must be an https URL, because the host is public', ALLOWED_URLS_HINT)
   if (!isPrivate && url.port !== '' && url.port !== '443') {
-    throw webhookUrlError(`must use port 443, not ${url.port}, because the host is public`, ALLOWED)
+    throw webhookUrlError(`must use port 443, not ${url.port}, because the host is public`, ALLOWED_URLS_HINT)
   }
   return { href: url.href, isPrivate }
 }
 
 function isPrivateHost(host: string): boolean {
   if (isIP(host) !== 0) return !isPublicAddress(host)
-  return !host.includes('.') || PRIVATE_NAMES.test(host)
+  return !host.includes('.') || PRIVATE_HOST_PATTERN.test(host)
 }

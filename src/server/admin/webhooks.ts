@@ -4,9 +4,9 @@ import { newId } from '../../core/ids.ts'
 import { quoted } from '../../core/quoted.ts'
 import type { Secret } from '../../core/secret.ts'
 import { isoTime } from '../../core/time.ts'
-import { type ShownStatus, webhookStatus } from '../pipeline/webhooks/schedule.ts'
+import { type ShownWebhookStatus, webhookStatus } from '../pipeline/webhooks/schedule.ts'
 import { newSigningSecret } from '../pipeline/webhooks/signature.ts'
-import { accountOfEmail, localAccountId } from '../store/accounts.ts'
+import { findOrCreateAccountId, localAccountId } from '../store/accounts.ts'
 import type { Store } from '../store/open-store.ts'
 import { enqueueTestEvent } from '../store/outbox.ts'
 import type { Db, DeliveryState } from '../store/schema.ts'
@@ -32,7 +32,7 @@ import { sampleData } from './sample-events.ts'
 /**
  * Maximum number of webhooks per account. The number is limited because every event is stored once for each webhook.
  */
-const MAX_PER_ACCOUNT = 16
+const MAX_WEBHOOKS_PER_ACCOUNT = 16
 
 /** A webhook without its secret, which makes it safe to show. */
 export interface ShownWebhook {
@@ -41,7 +41,7 @@ export interface ShownWebhook {
   events: string[]
   /** The account's e-mail address; null for the local account. */
   email: string | null
-  status: ShownStatus
+  status: ShownWebhookStatus
   waiting: number
   delivered: number
   failed: number
@@ -64,14 +64,14 @@ export interface ShownDelivery {
   created_at: string
 }
 
-const NONE = { waiting: 0, delivered: 0, failed: 0 }
+const NO_DELIVERIES = { waiting: 0, delivered: 0, failed: 0 }
 
 function shownWebhook(
   row: ListedWebhook,
   counts: Record<DeliveryState, number> | undefined,
   now: number,
 ): ShownWebhook {
-  const { waiting, delivered, failed } = counts ?? NONE
+  const { waiting, delivered, failed } = counts ?? NO_DELIVERIES
   return {
     id: row.id,
     url: row.url,
@@ -107,8 +107,9 @@ function shownDelivery(row: Delivery): ShownDelivery {
  *
  * @throws GdnError `data_dir` if there is no local account yet
  */
-export async function accountNamed(db: Db, email: string | undefined, now: number): Promise<string> {
-  if (email !== undefined) return accountOfEmail(db, { id: newId(), email: email.toLowerCase(), created_at: now })
+export async function resolveAccountId(db: Db, email: string | undefined, now: number): Promise<string> {
+  if (email !== undefined)
+    return findOrCreateAccountId(db, { id: newId(), email: email.toLowerCase(), created_at: now })
   const local = await localAccountId(db)
   if (local !== null) return local
   throw new GdnError('data_dir', 'this backend has no local account yet', {
@@ -152,10 +153,10 @@ export async function addWebhook(
   const secret = newSigningSecret()
   const id = newId()
   const sameUrlIds = await store.transaction(async (db) => {
-    const account_id = await accountNamed(db, email, now)
+    const account_id = await resolveAccountId(db, email, now)
     const existing = await listWebhookRows(db, account_id)
-    if (existing.length >= MAX_PER_ACCOUNT) {
-      throw new GdnError('usage', `the account already has ${MAX_PER_ACCOUNT} webhooks, which is the limit`, {
+    if (existing.length >= MAX_WEBHOOKS_PER_ACCOUNT) {
+      throw new GdnError('usage', `the account already has ${MAX_WEBHOOKS_PER_ACCOUNT} webhooks, which is the limit`, {
         hint: 'Run `gdn webhook rm <id>` to remove one.',
       })
     }

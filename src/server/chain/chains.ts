@@ -9,7 +9,7 @@ import type { EmbeddedChainEvent } from './evm/embedded/embedded-chain.ts'
 import { createEmbeddedChains } from './evm/embedded/embedded-chains.ts'
 import type { LazySigners } from './evm/embedded/embedded-signers.ts'
 import { endOrphans } from './evm/embedded/pidfile.ts'
-import { EMBEDDED_FEES, type FindSigner, type GetSigningTerms, signerAt } from './evm/evm-signer.ts'
+import { EMBEDDED_FEES, type FindSigner, findSignerByAddress, type GetSigningTerms } from './evm/evm-signer.ts'
 import type { EvmNetwork, Hex } from './evm/network.ts'
 import type { RemoteChains } from './evm/remote/remote-chains.ts'
 import { NO_CLUSTERS } from './solana/clusters.ts'
@@ -39,7 +39,7 @@ export interface Chains {
    * deployed. The first call for an embedded chain records the chain in the database. Rejects for a network that isn't
    * set up.
    */
-  factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
+  getFactoryAddress(db: Db, blockchain: EvmBlockchain): Promise<Hex>
   /** Returns the network of a blockchain. Starts the node of an embedded chain if it isn't running yet. */
   network(blockchain: EvmBlockchain): Promise<EvmNetwork>
   /**
@@ -48,7 +48,7 @@ export interface Chains {
    */
   serves(blockchain: Blockchain): boolean
   /** Sets whether this process runs the embedded chains. */
-  own(owned: boolean): Promise<void>
+  setRunsEmbedded(owned: boolean): Promise<void>
   /** Returns the URL of a transaction on the block explorer; null if none is configured. */
   transactionUrl(blockchain: Blockchain, hash: string): string | null
   /** Registers a listener for new blocks on embedded EVM chains; `listener` must not throw. */
@@ -60,7 +60,7 @@ export interface ChainsOptions {
   db: Db
   /**
    * The database of a cluster; null or absent on SQLite. In a cluster, another process runs the embedded chains until
-   * `own` is called.
+   * `setRunsEmbedded` is called.
    */
   postgresStore?: SecretPlace['store']
   /** The blockchains that this process serves. Default: all. */
@@ -92,7 +92,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
   const { wrapNetwork = keepNetwork } = options
   const stateDir = join(dataDir, 'chains')
   const closing = new AbortController()
-  const names = blockchainsOf(remote, only)
+  const names = listBlockchains(remote, only)
   let owned = postgresStore === null
   if (owned) await endOrphans(stateDir)
   const refuseUnlessOurs = (blockchain: Blockchain) => {
@@ -110,14 +110,14 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
   }
 
   return {
-    ...factsOf(remote, clusters),
+    ...getConfiguredMembers(remote, clusters),
     solana,
     remote,
     names,
     has: (name): name is Blockchain => names.some((blockchain) => blockchain === name),
 
-    async factory(on, blockchain) {
-      if (remote.has(blockchain)) return await remote.factory(on, blockchain)
+    async getFactoryAddress(on, blockchain) {
+      if (remote.has(blockchain)) return await remote.getFactoryAddress(on, blockchain)
       return (await embedded.remember(on, blockchain)).factory_address as Hex
     },
 
@@ -130,14 +130,16 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
     },
 
     findSigner: async (blockchain, address) =>
-      remote.has(blockchain) ? await remote.findSigner(blockchain, address) : signerAt(await signers(), address),
+      remote.has(blockchain)
+        ? await remote.findSigner(blockchain, address)
+        : findSignerByAddress(await signers(), address),
 
     serves(blockchain) {
       if (only !== undefined && !only.has(blockchain)) return false
       return owned || (isEvm(blockchain) ? remote.has(blockchain) : clusters.has(blockchain))
     },
 
-    async own(isOwner) {
+    async setRunsEmbedded(isOwner) {
       if (isOwner) await endOrphans(stateDir)
       owned = isOwner
       if (!isOwner) await Promise.allSettled([...embedded.pause(), solana.pause()])
@@ -153,7 +155,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
 }
 
 /** Returns the members of `Chains` that depend only on the configuration. */
-function factsOf(
+function getConfiguredMembers(
   remote: RemoteChains,
   clusters: RemoteClusters,
 ): Pick<Chains, 'embedded' | 'hasValue' | 'transactionUrl'> {
@@ -175,7 +177,7 @@ function factsOf(
 }
 
 /** @throws GdnError if `only` has a name that isn't a blockchain of the backend */
-function blockchainsOf(remote: RemoteChains, only: ChainsOptions['only']): readonly Blockchain[] {
+function listBlockchains(remote: RemoteChains, only: ChainsOptions['only']): readonly Blockchain[] {
   const names: readonly Blockchain[] = [
     ...KNOWN_NAMES,
     ...remote.blockchains.filter((name) => !isKnownBlockchain(name)),

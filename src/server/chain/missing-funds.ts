@@ -1,5 +1,5 @@
 import { count } from '../../core/count.ts'
-import { inCoins } from '../../core/units.ts'
+import { formatCoins } from '../../core/units.ts'
 
 /** An account that pays for transactions. */
 export interface Payer {
@@ -46,8 +46,8 @@ export interface NeededForAll {
  * @param all the funds that all waiting requests need. If they exceed `needed`, the sentence states only their amount,
  *   because after a smaller payment, the funds would run out again after one transaction
  */
-export function missingFunds(
-  { role, address, blockchain, coin, inCoins: text = inCoins }: Payer,
+export function describeMissingFunds(
+  { role, address, blockchain, coin, inCoins: text = formatCoins }: Payer,
   balance: bigint,
   needed: bigint,
   all?: NeededForAll,
@@ -56,7 +56,7 @@ export function missingFunds(
   const unit = coin ?? 'coins'
   const has = `the ${role} ${address} has ${text(balance, 'down')} ${unit} on ${blockchain} and needs`
   const lackOf = (wei: bigint) => `${text(wei - balance, 'up')} ${unit}`
-  const covered = all === undefined || all.wei <= needed ? '' : listOf(all)
+  const covered = all === undefined || all.wei <= needed ? '' : formatCounts(all)
   if (all === undefined || covered === '') return `${has} ${text(needed, 'up')}: send ${lackOf(needed)}`
   const { remainingLimit } = all
   const until =
@@ -69,19 +69,19 @@ export function missingFunds(
  * work of the signer belongs to runs whose limits are too low for the current fees. The sentence states no amount to
  * send, because additional coins would not help.
  */
-export function aboveLimits(
-  { role, address, blockchain, coin, inCoins: text = inCoins }: Payer,
+export function describeLimitWait(
+  { role, address, blockchain, coin, inCoins: text = formatCoins }: Payer,
   balance: bigint,
   needed: bigint,
   { nfts, transactions }: { nfts: number; transactions: number },
 ): string | null {
   if (balance >= needed) return null
   const has = `the ${role} ${address} has ${text(balance, 'down')} ${coin ?? 'coins'} on ${blockchain}`
-  const wait = `${listOf({ nfts, signed: transactions })} ${nfts + transactions === 1 ? 'waits' : 'wait'}`
+  const wait = `${formatCounts({ nfts, signed: transactions })} ${nfts + transactions === 1 ? 'waits' : 'wait'}`
   return `${has}, but signing requires ${text(needed, 'up')} at the current fees; ${wait} for lower fees or a higher limit`
 }
 
-function listOf({
+function formatCounts({
   nfts,
   pending = 0,
   signed = 0,

@@ -5,7 +5,7 @@ import { listChains } from '../store/chains.ts'
 import type { Db } from '../store/schema.ts'
 import type { RemoteChains, RemoteChainsOptions } from './evm/remote/remote-chains.ts'
 
-const requireNetwork = (blockchain: EvmBlockchain): never => {
+const throwNoNetwork = (blockchain: EvmBlockchain): never => {
   throw new Error(`${blockchain} has no RPC URL`)
 }
 
@@ -13,17 +13,17 @@ const NO_CHAINS: RemoteChains = {
   blockchains: [],
   has: () => false,
   hasValue: () => false,
-  network: requireNetwork,
-  signing: async (blockchain) => requireNetwork(blockchain),
-  findSigner: async (blockchain) => requireNetwork(blockchain),
-  factory: async (_db, blockchain) => requireNetwork(blockchain),
+  network: throwNoNetwork,
+  signing: async (blockchain) => throwNoNetwork(blockchain),
+  findSigner: async (blockchain) => throwNoNetwork(blockchain),
+  getFactoryAddress: async (_db, blockchain) => throwNoNetwork(blockchain),
   problem: () => null,
-  silence: () => null,
+  silenceReason: () => null,
   newestBlock: async () => null,
-  bestFunded: () => null,
+  findBestFunded: () => null,
   shortage: async () => null,
   unreachable: async () => [],
-  signers: () => [],
+  signerBalances: () => [],
   blockExplorerUrl: () => null,
   close: async () => {},
 }

@@ -1,15 +1,15 @@
 import { getAddress } from 'viem'
 import { GdnError } from '../../core/errors.ts'
-import { inCoins } from '../../core/units.ts'
-import { debtOf } from '../chain/evm/cost/debt.ts'
+import { formatCoins } from '../../core/units.ts'
+import { computeDebt } from '../chain/evm/cost/debt.ts'
 import { minSignerFunds } from '../chain/evm/cost/funding.ts'
 import type { Fees, Hex } from '../chain/evm/network.ts'
-import { openAddresses } from '../chain/evm/open-signer.ts'
+import { openAddressOnlySigners } from '../chain/evm/open-signer.ts'
 import { isOperator, readAdmin } from '../chain/evm/registry.ts'
-import { lackOfSigner } from '../chain/evm/remote/operators.ts'
+import { describeSignerShortage } from '../chain/evm/remote/operators.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import { convertRpcErrors } from '../chain/rpc/refusals.ts'
-import { coinOf } from '../settings/networks.ts'
+import { findCoinSymbol } from '../settings/networks.ts'
 import type { ChainSettings } from '../settings/types.ts'
 import { findChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
@@ -48,7 +48,7 @@ async function examineNetwork(settings: ChainSettings, store: Store | null): Pro
   // For the next requests, use only nodes that have responded.
   const urls = settings.rpcUrls.filter((_, index) => nodes[index]?.status === 'ok')
   if (urls.length === 0) return nodes
-  const network = open(settings, urls, TRIES)
+  const network = openNetwork(settings, urls, TRIES)
   try {
     const chain = store === null ? null : await findChain(store.db, blockchain).catch(() => null)
     const factory = (chain?.factory_address ?? null) as Hex | null
@@ -68,14 +68,14 @@ async function examineNetwork(settings: ChainSettings, store: Store | null): Pro
   }
 }
 
-const open = (settings: ChainSettings, urls: readonly string[], tries = 1): RemoteNetwork =>
+const openNetwork = (settings: ChainSettings, urls: readonly string[], tries = 1): RemoteNetwork =>
   createRemoteNetwork({ ...settings, urls, tries, timeoutMs: TIMEOUT_MS })
 
 function examineNode(settings: ChainSettings, url: string): Promise<CheckResult> {
   // Don't include the URL in the name, because it may contain a provider's key.
   return examine(`${settings.blockchain} node`, async () => {
     const { host } = new URL(url)
-    const network = open(settings, [url])
+    const network = openNetwork(settings, [url])
     try {
       await network.publicNetwork.head()
       // Measure the second request, because the first one also checks the chain and opens the connection.
@@ -111,7 +111,7 @@ async function examineSigners(
   let addresses: readonly Hex[]
   try {
     fees = await convertRpcErrors(blockchain, () => network.publicNetwork.suggestFees())
-    addresses = openAddresses(operators).map(({ address }) => getAddress(address))
+    addresses = openAddressOnlySigners(operators).map(({ address }) => getAddress(address))
   } catch (error) {
     return [{ check, status: 'fail', error }]
   }
@@ -119,7 +119,7 @@ async function examineSigners(
     addresses.map((address) =>
       examine(check, async () => {
         const balance = await network.publicNetwork.balance(address)
-        const lack = lackOfSigner(network, { address, balance, ...debtOf([], 0) }, fees)
+        const lack = describeSignerShortage(network, { address, balance, ...computeDebt([], 0) }, fees)
         if (lack !== null) {
           throw new GdnError('invalid_config', lack, {
             hint: `Send coins to ${address}. Until then, this signer can't sign.`,
@@ -130,7 +130,7 @@ async function examineSigners(
             hint: `Run \`gdn chain setup ${blockchain}\` to authorize the signer.`,
           })
         }
-        const funds = `${address} has ${inCoins(balance, 'down')} ${coinOf(network.chainId) ?? 'coins'}`
+        const funds = `${address} has ${formatCoins(balance, 'down')} ${findCoinSymbol(network.chainId) ?? 'coins'}`
         if (balance >= minSignerFunds(fees) * FEW_REQUESTS) return { message: funds }
         return {
           message: `${funds}, which is enough for only a few requests at current fees`,

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { GdnError } from '../../core/errors.ts'
-import { inSol, lackOfCluster, tokenCosts } from '../chain/solana/costs.ts'
+import { describeClusterShortage, inSol, readTokenCosts } from '../chain/solana/costs.ts'
 import { openSolanaSigner } from '../chain/solana/open-signer.ts'
 import { clusterNotSetUpError } from '../chain/solana/remote/remote-clusters.ts'
 import { createRemoteSolana, type RemoteSolana } from '../chain/solana/remote/remote-solana.ts'
@@ -36,7 +36,7 @@ export async function examineCluster(
   const nodes = await Promise.all(settings.rpcUrls.map((url) => examineNode(settings, url)))
   const urls = settings.rpcUrls.filter((_, index) => nodes[index]?.status === 'ok')
   if (urls.length === 0) return nodes
-  const network = open(settings, urls, TRIES)
+  const network = openNetwork(settings, urls, TRIES)
   try {
     const signer = await examine(`${settings.blockchain} signer`, () =>
       examineSigner(network, settings, store, credentialsDirectory),
@@ -47,13 +47,13 @@ export async function examineCluster(
   }
 }
 
-const open = (settings: ClusterSettings, urls: readonly string[], tries = 1): RemoteSolana =>
+const openNetwork = (settings: ClusterSettings, urls: readonly string[], tries = 1): RemoteSolana =>
   createRemoteSolana({ ...settings, urls, tries, timeoutMs: TIMEOUT_MS })
 
 function examineNode(settings: ClusterSettings, url: string): Promise<CheckResult> {
   return examine(`${settings.blockchain} node`, async () => {
     const { host } = new URL(url)
-    const network = open(settings, [url])
+    const network = openNetwork(settings, [url])
     try {
       const block = await network.blockHeight()
       // Measure the second request, because the first one also checks the genesis hash and opens the connection. The
@@ -88,10 +88,10 @@ async function examineSigner(
     })
   }
   const [costs, balance] = await Promise.all([
-    tokenCosts(network, await network.computeUnitPrice()),
+    readTokenCosts(network, await network.computeUnitPrice()),
     network.balance(address),
   ])
-  const lack = lackOfCluster(blockchain, address, balance, costs)
+  const lack = describeClusterShortage(blockchain, address, balance, costs)
   if (lack !== null) {
     throw new GdnError('invalid_config', lack, {
       hint: `Send SOL to ${address}. Until then, the backend rejects requests.`,

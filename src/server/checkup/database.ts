@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path'
 import { sql } from 'kysely'
 import { GdnError } from '../../core/errors.ts'
 import { pathExists } from '../../core/path-exists.ts'
-import { type DatabasePlace, databaseOf } from '../settings/database.ts'
+import { type DatabasePlace, resolveDatabaseSettings } from '../settings/database.ts'
 import { isPostgres } from '../store/dialect.ts'
 import { appliedMigrations, pendingMigrations } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/open-store.ts'
@@ -10,7 +10,7 @@ import { type CheckResult, examine } from './check-result.ts'
 
 const ROUND_TRIPS = 5
 /** Latency in milliseconds above which round trips to the database take most of a mint's time. */
-const SLOW_MS = 20
+const SLOW_ROUND_TRIP_MS = 20
 
 /**
  * Checks that the database can be opened, accepts writes and has this version's schema, and measures its latency. Also
@@ -19,7 +19,7 @@ const SLOW_MS = 20
 export async function examineDatabase(place: DatabasePlace): Promise<{ found: CheckResult; store: Store | null }> {
   let store: Store | null = null
   const examined = await examine('database', async () => {
-    const opened = await open(place)
+    const opened = await openDatabase(place)
     if (opened === null)
       return { message: `${place.dataDir} has no database yet: the backend creates one when it first starts` }
     store = opened
@@ -28,18 +28,18 @@ export async function examineDatabase(place: DatabasePlace): Promise<{ found: Ch
   return { found: examined, store }
 }
 
-async function open(place: DatabasePlace): Promise<Store | null> {
-  const postgres = await databaseOf(place)
+async function openDatabase(place: DatabasePlace): Promise<Store | null> {
+  const postgres = await resolveDatabaseSettings(place)
   if (postgres !== null) {
     const { openPostgres } = await import('../store/postgres/open-postgres.ts')
-    return await openPostgres({ ...postgres, connections: 2, unchecked: true })
+    return await openPostgres({ ...postgres, maxConnections: 2, unchecked: true })
   }
   const path = join(resolve(place.dataDir), 'gdn.db')
   return (await pathExists(path)) ? await openStore(path, { unchecked: true }) : null
 }
 
 async function inspectDatabase({ db, postgres }: Store): Promise<{ message: string; fix?: string }> {
-  const version = await versionOf(db)
+  const version = await readPostgresVersion(db)
   const ms = await roundTrip(db)
   const name = postgres?.name ?? 'SQLite in the data directory'
   const summary = `${name}${version === null ? '' : ` (PostgreSQL ${version})`} responds in ${ms.toFixed(1)} ms`
@@ -55,12 +55,12 @@ async function inspectDatabase({ db, postgres }: Store): Promise<{ message: stri
       fix: 'Run `gdn db migrate`, or start the backend.',
     }
   }
-  if (ms > SLOW_MS)
+  if (ms > SLOW_ROUND_TRIP_MS)
     return { message: summary, fix: 'Run gdn closer to the database: a mint requires dozens of round trips.' }
   return { message: `${summary}, schema up to date` }
 }
 
-async function versionOf(db: Store['db']): Promise<string | null> {
+async function readPostgresVersion(db: Store['db']): Promise<string | null> {
   if (!isPostgres(db)) return null
   const { rows } = await sql<{ version: string }>`select current_setting('server_version') as version`.execute(db)
   return rows[0]?.version.split(' ')[0] ?? null

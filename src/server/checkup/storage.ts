@@ -17,7 +17,7 @@ const LITTLE_BYTES = 1024 ** 3
 export async function examineStorage(
   entry: StorageEntry,
   dataDir: string,
-  surroundings: RemoteContext,
+  context: RemoteContext,
 ): Promise<CheckResult[]> {
   const examined = [await examine('data dir', () => inDataDir(dataDir))]
   if (entry.kind === 'files') return examined
@@ -25,7 +25,7 @@ export async function examineStorage(
   return [
     ...examined,
     await examine('storage', async () => {
-      const remote = await openRemoteFiles(entry, surroundings)
+      const remote = await openRemoteFiles(entry, context)
       if (remote === null) return { message: 'the data directory' }
       try {
         return { message: await writeAndRead(remote) }

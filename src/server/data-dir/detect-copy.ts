@@ -6,7 +6,7 @@ import { startIncarnation } from '../store/identity.ts'
 import type { Db } from '../store/schema.ts'
 
 const DATABASE = 'gdn.db'
-const FILE = 'database-file'
+const IDENTITY_FILE = 'database-file'
 
 /**
  * Starts a new incarnation if the SQLite database isn't the file that was used at the last start. In that case, the
@@ -14,7 +14,7 @@ const FILE = 'database-file'
  * the backend still has the requests that they recorded as accepted.
  */
 export async function detectCopy(db: Db, dataDir: string): Promise<void> {
-  const path = join(dataDir, FILE)
+  const path = join(dataDir, IDENTITY_FILE)
   const recorded = (await readFile(path, 'utf8').catch(() => '')).trim()
   const identity = await fileIdentity(join(dataDir, DATABASE))
   if (recorded === identity) return

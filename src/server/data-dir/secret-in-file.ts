@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { readPrivateText, writePrivateFile } from '../../core/private-file.ts'
 import type { Store } from '../store/open-store.ts'
-import { keepSecret } from '../store/secrets.ts'
+import { findOrCreateSecret } from '../store/secrets.ts'
 
 export interface SecretPlace {
   dataDir: string
@@ -17,13 +17,13 @@ export interface SecretPlace {
  *
  * @returns the secret, and the name of its location for messages
  */
-export async function secretInFile(
+export async function readOrCreateSecret(
   { dataDir, file, store }: SecretPlace,
   make: () => string,
 ): Promise<{ text: string; place: string }> {
   const path = join(dataDir, file)
   if (store !== null && store.postgres !== null) {
-    const text = await keepSecret(store.db, file, () => readPrivateText(path, { code: 'data_dir' }) ?? make())
+    const text = await findOrCreateSecret(store.db, file, () => readPrivateText(path, { code: 'data_dir' }) ?? make())
     return { text, place: `${file} in ${store.postgres.name}` }
   }
   let text = readPrivateText(path, { code: 'data_dir' })

@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { GdnError } from '../../core/errors.ts'
 import { Secret } from '../../core/secret.ts'
-import { type SecretPlace, secretInFile } from './secret-in-file.ts'
+import { readOrCreateSecret, type SecretPlace } from './secret-in-file.ts'
 
-const FILE = 'url-secret'
+const URL_SECRET_FILE = 'url-secret'
 
 /** Returns the secret that signs URLs. It is generated on first use. */
 export async function openUrlSecret(dataDir: string, store: SecretPlace['store'] = null): Promise<Secret> {
-  const stored = await secretInFile({ dataDir, file: FILE, store }, () => `${randomBytes(32).toString('hex')}\n`)
+  const stored = await readOrCreateSecret(
+    { dataDir, file: URL_SECRET_FILE, store },
+    () => `${randomBytes(32).toString('hex')}\n`,
+  )
   const text = stored.text.trim()
   if (!/^[0-9a-f]{64}$/.test(text)) {
     throw new GdnError('data_dir', `${stored.place} is damaged`, {

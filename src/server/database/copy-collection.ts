@@ -1,7 +1,7 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Db } from '../store/schema.ts'
 import { readTableRows, writeRows } from './rows.ts'
-import { tablesOf } from './tables.ts'
+import { readTables } from './tables.ts'
 
 /**
  * Copies a collection to an empty database, with its chain, its NFTs and their reference IDs. The copy is a consistent
@@ -13,7 +13,7 @@ export async function copyCollection(
   { id, request_id, blockchain }: { id: string; request_id: string; blockchain: string },
 ): Promise<void> {
   const ofCollection = sql<SqlBool>`collection_id = ${id}`
-  const rows: Record<string, RawBuilder<SqlBool>> = {
+  const conditions: Record<string, RawBuilder<SqlBool>> = {
     accounts: sql`1 = 1`,
     chains: sql`blockchain = ${blockchain}`,
     requests: sql`id = ${request_id} or id in (select request_id from nfts where collection_id = ${id})`,
@@ -30,8 +30,8 @@ export async function copyCollection(
     .setIsolationLevel('repeatable read')
     .execute(async (source) => {
       await to.transaction().execute(async (target) => {
-        for (const table of await tablesOf(target)) {
-          const matching = rows[table.name]
+        for (const table of await readTables(target)) {
+          const matching = conditions[table.name]
           if (matching === undefined) continue
           for await (const page of readTableRows(source, table, matching)) await writeRows(target, table, page)
         }

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { sql } from 'kysely'
 import { openDataDir } from '../data-dir/open.ts'
 import { noDatabaseError } from '../open-database.ts'
-import { type DatabasePlace, databaseOf } from '../settings/database.ts'
+import { type DatabasePlace, resolveDatabaseSettings } from '../settings/database.ts'
 import { appliedMigrations, pendingMigrations } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import type { Db } from '../store/schema.ts'
@@ -37,7 +37,7 @@ export async function databaseStatus(place: DatabasePlace): Promise<DatabaseStat
 
 /** Migrates a database to the schema of this version. The database of a data directory must not be in use. */
 export async function migrateDatabase(place: DatabasePlace): Promise<DatabaseStatus> {
-  const lock = (await databaseOf(place)) === null ? await openDataDir(resolve(place.dataDir)) : null
+  const lock = (await resolveDatabaseSettings(place)) === null ? await openDataDir(resolve(place.dataDir)) : null
   try {
     return await openForStatus(place, 'up to date')
   } finally {
@@ -45,23 +45,23 @@ export async function migrateDatabase(place: DatabasePlace): Promise<DatabaseSta
   }
 }
 
-type Schema = 'as it is' | 'up to date'
+type SchemaMode = 'as it is' | 'up to date'
 
-async function openForStatus(place: DatabasePlace, schema: Schema): Promise<DatabaseStatus> {
+async function openForStatus(place: DatabasePlace, schema: SchemaMode): Promise<DatabaseStatus> {
   const { store, name } = await open(place, schema)
   try {
-    return await statusOf(store, name)
+    return await readStatus(store, name)
   } finally {
     await store.close()
   }
 }
 
-async function open(place: DatabasePlace, schema: Schema): Promise<{ store: Store; name: string }> {
-  const postgres = await databaseOf(place)
+async function open(place: DatabasePlace, schema: SchemaMode): Promise<{ store: Store; name: string }> {
+  const postgres = await resolveDatabaseSettings(place)
   const options = schema === 'as it is' ? { unchecked: true } : {}
   if (postgres !== null) {
     const { openPostgres } = await import('../store/postgres/open-postgres.ts')
-    const store = await openPostgres({ ...postgres, connections: 2, ...options })
+    const store = await openPostgres({ ...postgres, maxConnections: 2, ...options })
     return { store, name: store.postgres?.name ?? '' }
   }
   const path = join(resolve(place.dataDir), 'gdn.db')
@@ -73,22 +73,22 @@ async function open(place: DatabasePlace, schema: Schema): Promise<{ store: Stor
   return { store: await openStore(path, options), name: path }
 }
 
-async function statusOf({ db, postgres }: Store, database: string): Promise<DatabaseStatus> {
+async function readStatus({ db, postgres }: Store, database: string): Promise<DatabaseStatus> {
   const applied = await appliedMigrations(db)
-  const isMade = applied.length > 0
+  const hasTables = applied.length > 0
   return {
     database,
     kind: postgres === null ? 'sqlite' : 'postgres',
     applied,
     pending: pendingMigrations(applied),
-    accounts: isMade ? await count(db, 'accounts') : null,
-    collections: isMade ? await count(db, 'collections') : null,
-    nfts: isMade ? await count(db, 'nfts') : null,
-    processes: postgres === null ? null : await connections(db),
+    accounts: hasTables ? await countRows(db, 'accounts') : null,
+    collections: hasTables ? await countRows(db, 'collections') : null,
+    nfts: hasTables ? await countRows(db, 'nfts') : null,
+    processes: postgres === null ? null : await countConnections(db),
   }
 }
 
-async function count(db: Db, table: 'accounts' | 'collections' | 'nfts'): Promise<number> {
+async function countRows(db: Db, table: 'accounts' | 'collections' | 'nfts'): Promise<number> {
   const { rows } = await db
     .selectFrom(table)
     .select(({ fn }) => fn.countAll<number>().as('rows'))
@@ -96,7 +96,7 @@ async function count(db: Db, table: 'accounts' | 'collections' | 'nfts'): Promis
   return Number(rows)
 }
 
-async function connections(db: Db): Promise<number> {
+async function countConnections(db: Db): Promise<number> {
   const { rows } = await sql<{ others: number }>`select count(*) as others from pg_stat_activity
     where datname = current_database() and application_name = 'gdn' and pid <> pg_backend_pid()`.execute(db)
   return Number(rows[0]?.others ?? 0)

@@ -3,20 +3,20 @@ import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
-import { orAborted } from '../../core/or-aborted.ts'
+import { rejectOnAbort } from '../../core/or-aborted.ts'
 import { readPrivateText } from '../../core/private-file.ts'
 import { isDiskFull } from '../data-dir/disk-full.ts'
 import { openDataDir } from '../data-dir/open.ts'
 import { openDatabase } from '../open-database.ts'
-import { type DatabasePlace, databaseOf } from '../settings/database.ts'
+import { type DatabasePlace, resolveDatabaseSettings } from '../settings/database.ts'
 import { appliedMigrations } from '../store/migrate.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Db } from '../store/schema.ts'
-import { type Row, readTableRows, TableSum } from './rows.ts'
-import { type TableShape, tablesOf } from './tables.ts'
+import { type Row, readTableRows, TableChecksum } from './rows.ts'
+import { readTables, type TableShape } from './tables.ts'
 
 /** The format and version in the header of an export. */
-export const FORMAT = { gdn: 'database', version: 1 } as const
+export const EXPORT_FORMAT = { gdn: 'database', version: 1 } as const
 
 /** Secrets that a single process stores in files of its data directory. A cluster stores them in its database. */
 export const SECRET_FILES = ['url-secret', 'signers.json', 'solana-signer.json'] as const
@@ -47,16 +47,16 @@ export async function exportDatabase(
 ): Promise<CopyResult> {
   const since = performance.now()
   const file = resolve(path)
-  const isOfDataDir = (await databaseOf(place)) === null
-  const lock = isOfDataDir ? await openDataDir(resolve(place.dataDir)) : null
+  const usesDataDir = (await resolveDatabaseSettings(place)) === null
+  const lock = usesDataDir ? await openDataDir(resolve(place.dataDir)) : null
   try {
     const store = await openDatabase(place)
     try {
-      const counted = await write(store, isOfDataDir ? secretsOf(place.dataDir) : [], file, signal)
+      const counts = await writeExport(store, usesDataDir ? readSecrets(place.dataDir) : [], file, signal)
       const database = store.postgres?.name ?? resolve(place.dataDir)
-      return { file, database, ...counted, seconds: Math.round((performance.now() - since) / 100) / 10 }
+      return { file, database, ...counts, seconds: Math.round((performance.now() - since) / 100) / 10 }
     } finally {
-      await orAborted(store.close(), signal)
+      await rejectOnAbort(store.close(), signal)
     }
   } finally {
     await lock?.release()
@@ -64,25 +64,25 @@ export async function exportDatabase(
 }
 
 /** Writes the file, and removes it on failure. */
-async function write({ db }: Store, secrets: readonly Row[], file: string, signal: AbortSignal) {
-  const output = openNew(file)
-  const counted = { tables: 0, rows: 0, nfts: 0 }
+async function writeExport({ db }: Store, secrets: readonly Row[], file: string, signal: AbortSignal) {
+  const output = openNewFile(file)
+  const counts = { tables: 0, rows: 0, nfts: 0 }
   try {
     const written = db
       .transaction()
       .setIsolationLevel('repeatable read')
-      .execute((db) => pipeline(exportLines(db, secrets, counted), output, { signal }))
+      .execute((db) => pipeline(exportLines(db, secrets, counts), output, { signal }))
     // Don't wait for the transaction after an abort: if the database doesn't respond, the transaction can't end.
-    await orAborted(written, signal)
-    return counted
+    await rejectOnAbort(written, signal)
+    return counts
   } catch (error) {
     await rm(file, { force: true })
-    throw isOfTheDisk(error) ? cannotWriteError(file, error) : error
+    throw isDiskError(error) ? cannotWriteError(file, error) : error
   }
 }
 
 /** Opens a new private file. The file is synced to disk when it is closed. */
-function openNew(file: string): WriteStream {
+function openNewFile(file: string): WriteStream {
   try {
     return createWriteStream(file, { fd: openSync(file, 'wx', 0o600), flush: true })
   } catch (cause) {
@@ -90,7 +90,7 @@ function openNew(file: string): WriteStream {
   }
 }
 
-const isOfTheDisk = (error: unknown) => isDiskFull(error) || systemCode(error) === 'EIO'
+const isDiskError = (error: unknown) => isDiskFull(error) || systemCode(error) === 'EIO'
 
 function cannotWriteError(file: string, cause: unknown): GdnError {
   const fileExists = systemCode(cause) === 'EEXIST'
@@ -109,40 +109,40 @@ function cannotWriteError(file: string, cause: unknown): GdnError {
   )
 }
 
-function secretsOf(dataDir: string): Row[] {
+function readSecrets(dataDir: string): Row[] {
   return SECRET_FILES.flatMap((name) => {
     const value = readPrivateText(`${resolve(dataDir)}/${name}`, { code: 'data_dir' })
     return value === null ? [] : [[name, value]]
   })
 }
 
-/** Yields the lines of an export, and counts the exported tables, rows and NFTs in `counted`. */
+/** Yields the lines of an export, and counts the exported tables, rows and NFTs in `counts`. */
 async function* exportLines(
   db: Db,
   secrets: readonly Row[],
-  counted: { tables: number; rows: number; nfts: number },
+  counts: { tables: number; rows: number; nfts: number },
 ): AsyncGenerator<string> {
-  yield lineOf({ ...FORMAT, migrations: await appliedMigrations(db) })
-  for (const table of await tablesOf(db)) {
-    const sum = new TableSum()
-    yield lineOf({ table: table.name, columns: table.columns })
-    for await (const rows of pagesOf(db, table, secrets)) {
+  yield formatLine({ ...EXPORT_FORMAT, migrations: await appliedMigrations(db) })
+  for (const table of await readTables(db)) {
+    const sum = new TableChecksum()
+    yield formatLine({ table: table.name, columns: table.columns })
+    for await (const rows of readPages(db, table, secrets)) {
       for (const row of rows) {
         sum.add(row)
-        yield lineOf(row)
+        yield formatLine(row)
       }
     }
-    yield lineOf({ end: table.name, rows: sum.rows, sha256: sum.sha256 })
-    counted.tables += 1
-    counted.rows += sum.rows
-    if (table.name === 'nfts') counted.nfts = sum.rows
+    yield formatLine({ end: table.name, rows: sum.rowCount, sha256: sum.sha256 })
+    counts.tables += 1
+    counts.rows += sum.rowCount
+    if (table.name === 'nfts') counts.nfts = sum.rowCount
   }
-  yield lineOf({ end: 'all', tables: counted.tables })
+  yield formatLine({ end: 'all', tables: counts.tables })
 }
 
-const lineOf = (line: object): string => `${JSON.stringify(line)}\n`
+const formatLine = (line: object): string => `${JSON.stringify(line)}\n`
 
-async function* pagesOf(db: Db, table: TableShape, secrets: readonly Row[]): AsyncGenerator<readonly Row[]> {
+async function* readPages(db: Db, table: TableShape, secrets: readonly Row[]): AsyncGenerator<readonly Row[]> {
   yield* readTableRows(db, table)
   if (table.name === 'secrets') yield secrets
 }

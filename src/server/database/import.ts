@@ -7,16 +7,16 @@ import { GdnError, messageOf } from '../../core/errors.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import { writePrivateFile } from '../../core/private-file.ts'
 import { openDataDir } from '../data-dir/open.ts'
-import { type DatabasePlace, databaseOf } from '../settings/database.ts'
+import { type DatabasePlace, resolveDatabaseSettings } from '../settings/database.ts'
 import { isPostgres } from '../store/dialect.ts'
 import { startIncarnation } from '../store/identity.ts'
-import { appliedMigrations, SCHEMA, schemaOf } from '../store/migrate.ts'
+import { appliedMigrations, CURRENT_SCHEMA, schemaName } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import { isUnstorableText } from '../store/postgres/gone.ts'
 import type { Db } from '../store/schema.ts'
-import { type CopyResult, FORMAT, SECRET_FILES } from './export.ts'
-import { type Row, readTableRows, TableSum, writeRows } from './rows.ts'
-import { type TableShape, tablesOf } from './tables.ts'
+import { type CopyResult, EXPORT_FORMAT, SECRET_FILES } from './export.ts'
+import { type Row, readTableRows, TableChecksum, writeRows } from './rows.ts'
+import { readTables, type TableShape } from './tables.ts'
 
 const ROWS_AT_ONCE = 1000
 
@@ -38,16 +38,16 @@ export async function importDatabase(place: DatabasePlace, path: string): Promis
     },
   )
   if (isFolder) throw new GdnError('invalid_input', 'the path is a directory, not an export', { place: { file } })
-  const postgres = await databaseOf(place)
+  const postgres = await resolveDatabaseSettings(place)
   const lock = postgres === null ? await openDataDir(resolve(place.dataDir)) : null
   try {
     const store = await openTarget(place)
     try {
       const counted = await store.db.transaction().execute(async (db) => {
-        const { secrets, ...counted } = await readAll(db, file)
+        const { secrets, ...counted } = await importTables(db, file)
         await startIncarnation(db)
         // Store the keys before the commit, because the rows are useless without these keys.
-        if (postgres === null) await keepInFiles(db, resolve(place.dataDir), secrets)
+        if (postgres === null) await writeSecretFiles(db, resolve(place.dataDir), secrets)
         return counted
       })
       // Without statistics, PostgreSQL plans queries of tables with millions of rows as if the tables were empty.
@@ -63,14 +63,14 @@ export async function importDatabase(place: DatabasePlace, path: string): Promis
 }
 
 async function openTarget(place: DatabasePlace): Promise<Store> {
-  const postgres = await databaseOf(place)
+  const postgres = await resolveDatabaseSettings(place)
   if (postgres === null) return await openStore(join(resolve(place.dataDir), 'gdn.db'))
   const { openPostgres } = await import('../store/postgres/open-postgres.ts')
-  return await openPostgres({ ...postgres, connections: 2 })
+  return await openPostgres({ ...postgres, maxConnections: 2 })
 }
 
 /** Stores the secrets in files of the data directory, where a single process reads them. */
-async function keepInFiles(db: Db, dataDir: string, secrets: readonly Row[]): Promise<void> {
+async function writeSecretFiles(db: Db, dataDir: string, secrets: readonly Row[]): Promise<void> {
   for (const [name, value] of secrets) {
     if (SECRET_FILES.some((secretFile) => secretFile === name))
       await writePrivateFile(join(dataDir, String(name)), String(value))
@@ -80,16 +80,16 @@ async function keepInFiles(db: Db, dataDir: string, secrets: readonly Row[]): Pr
 
 interface TableImport {
   table: TableShape
-  sum: TableSum
+  checksum: TableChecksum
   rows: Row[]
 }
 
-async function readAll(db: Db, file: string) {
-  const tables = await tablesOf(db)
+async function importTables(db: Db, file: string) {
+  const tables = await readTables(db)
   await refuseUnlessEmpty(db, tables)
-  const counted = { tables: 0, rows: 0, nfts: 0, secrets: [] as Row[] }
+  const counts = { tables: 0, rows: 0, nfts: 0, secrets: [] as Row[] }
   let number = 0
-  let open: TableImport | null = null
+  let current: TableImport | null = null
   let isComplete = false
   const lineError = (problem: string) => new GdnError('invalid_input', problem, { place: { file, line: number } })
   const flush = async (to: TableImport) => {
@@ -103,32 +103,32 @@ async function readAll(db: Db, file: string) {
   for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
     number += 1
     const line = parse(text, lineError)
-    if (number === 1) refuseOthers(line, await appliedMigrations(db), lineError)
+    if (number === 1) refuseOtherExports(line, await appliedMigrations(db), lineError)
     else if (Array.isArray(line)) {
-      if (open === null || line.length !== open.table.columns.length)
+      if (current === null || line.length !== current.table.columns.length)
         throw lineError('the row does not belong to a table')
-      open.sum.add(line as Row)
-      open.rows.push(line as Row)
-      if (open.table.name === 'secrets') counted.secrets.push(line as Row)
-      if (open.rows.length === ROWS_AT_ONCE) await flush(open)
+      current.checksum.add(line as Row)
+      current.rows.push(line as Row)
+      if (current.table.name === 'secrets') counts.secrets.push(line as Row)
+      if (current.rows.length === ROWS_AT_ONCE) await flush(current)
     } else if ('table' in line) {
       const table = tables.find(({ name }) => name === line.table)
       if (table === undefined || JSON.stringify(table.columns) !== JSON.stringify(line.columns)) {
         throw lineError(`this version of gdn has no table ${String(line.table)} with these columns`)
       }
-      open = { table, sum: new TableSum(), rows: [] }
-    } else if ('end' in line && open !== null && line.end === open.table.name) {
-      await flush(open)
-      await compare(db, open, line, lineError)
-      counted.tables += 1
-      counted.rows += open.sum.rows
-      if (open.table.name === 'nfts') counted.nfts = open.sum.rows
-      open = null
-    } else if ('end' in line && line.end === 'all' && line.tables === counted.tables) isComplete = true
+      current = { table, checksum: new TableChecksum(), rows: [] }
+    } else if ('end' in line && current !== null && line.end === current.table.name) {
+      await flush(current)
+      await compare(db, current, line, lineError)
+      counts.tables += 1
+      counts.rows += current.checksum.rowCount
+      if (current.table.name === 'nfts') counts.nfts = current.checksum.rowCount
+      current = null
+    } else if ('end' in line && line.end === 'all' && line.tables === counts.tables) isComplete = true
     else throw lineError('the line is in an unexpected position')
   }
   if (!isComplete) throw lineError('the file is incomplete: it ends here')
-  return counted
+  return counts
 }
 
 function parse(text: string, lineError: (problem: string) => GdnError): Record<string, unknown> | unknown[] {
@@ -137,38 +137,38 @@ function parse(text: string, lineError: (problem: string) => GdnError): Record<s
   throw lineError('the line is not part of an export')
 }
 
-function refuseOthers(
+function refuseOtherExports(
   head: Record<string, unknown> | unknown[],
   migrations: readonly string[],
   lineError: (problem: string) => GdnError,
 ): void {
-  if (Array.isArray(head) || head.gdn !== FORMAT.gdn || head.version !== FORMAT.version) {
+  if (Array.isArray(head) || head.gdn !== EXPORT_FORMAT.gdn || head.version !== EXPORT_FORMAT.version) {
     throw lineError('the file was not written by `gdn db export`')
   }
   if (JSON.stringify(head.migrations) === JSON.stringify(migrations)) return
-  const schema = Array.isArray(head.migrations) ? schemaOf(head.migrations.map(String)) : 'none'
+  const schema = Array.isArray(head.migrations) ? schemaName(head.migrations.map(String)) : 'none'
   throw lineError(
-    `the export was written by another version of gdn: it has schema ${schema}, and this version has schema ${SCHEMA}`,
+    `the export was written by another version of gdn: it has schema ${schema}, and this version has schema ${CURRENT_SCHEMA}`,
   ).withHint('Nothing was imported. Use the same version of gdn for the export and the import.')
 }
 
 /** Checks that the file's rows, the file's trailer and the database match. Then sets the sequence of the table. */
 async function compare(
   db: Db,
-  { table, sum }: TableImport,
+  { table, checksum }: TableImport,
   end: Record<string, unknown>,
   lineError: (problem: string) => GdnError,
 ): Promise<void> {
-  if (end.rows !== sum.rows || end.sha256 !== sum.sha256) {
+  if (end.rows !== checksum.rowCount || end.sha256 !== checksum.sha256) {
     throw lineError(`the rows of ${table.name} do not match the export: the file was changed or damaged`)
   }
-  const stored = new TableSum()
+  const stored = new TableChecksum()
   for await (const rows of readTableRows(db, table)) for (const row of rows) stored.add(row)
-  if (stored.rows !== sum.rows || stored.sha256 !== sum.sha256) {
+  if (stored.rowCount !== checksum.rowCount || stored.sha256 !== checksum.sha256) {
     throw lineError(`the database does not return the rows of ${table.name} as they were exported`)
   }
   // New rows must continue the sequence of the imported rows.
-  if (!isPostgres(db) || table.sequence === null || sum.rows === 0) return
+  if (!isPostgres(db) || table.sequence === null || checksum.rowCount === 0) return
   await sql`select setval(pg_get_serial_sequence(${table.name}, ${table.sequence}),
     (select max(${sql.ref(table.sequence)}) from ${sql.table(table.name)}))`.execute(db)
 }

@@ -6,7 +6,7 @@ import { loadServerSettings } from '../settings/settings.ts'
 import type { ServerSettings } from '../settings/types.ts'
 import { repairBlocks } from '../store/block-table.ts'
 import type { Store } from '../store/open-store.ts'
-import { databaseErrorOf } from '../store/postgres/gone.ts'
+import { toDatabaseError } from '../store/postgres/gone.ts'
 import { addPublications } from '../store/publications.ts'
 import type { PublishTarget } from '../store/schema.ts'
 
@@ -28,27 +28,27 @@ export interface RestoreOptions {
 export async function restoreBlocks(place: DatabasePlace, options: RestoreOptions): Promise<{ publishes: boolean }> {
   const settings = await loadServerSettings(place.dataDir, place.settingsFile)
   const target = settings.storage.kind === 'ipfs' ? 'node' : settings.pinning === null ? null : 'pins'
-  const store = await openDatabase(place, { make: true })
+  const store = await openDatabase(place, { createIfMissing: true })
   try {
-    await putAll(store, options.blocks)
+    await storeBlocks(store, options.blocks)
     if (target !== null) {
-      const root = await publishAll(store, target, options.roots)
+      const root = await queuePublications(store, target, options.roots)
       if (root !== null) await checkTargets(settings, root)
     }
     return { publishes: target !== null }
   } catch (error) {
-    throw databaseErrorOf(error)
+    throw toDatabaseError(error)
   } finally {
     await store.close()
   }
 }
 
-async function putAll(store: Store, blocks: RestoreOptions['blocks']): Promise<void> {
-  let waiting: ContentBlock[] = []
+async function storeBlocks(store: Store, blocks: RestoreOptions['blocks']): Promise<void> {
+  let batch: ContentBlock[] = []
   let bytes = 0
   const flush = async () => {
-    await store.transaction((db) => repairBlocks(db, waiting))
-    waiting = []
+    await store.transaction((db) => repairBlocks(db, batch))
+    batch = []
     bytes = 0
   }
   for await (const block of blocks) {
@@ -56,7 +56,7 @@ async function putAll(store: Store, blocks: RestoreOptions['blocks']): Promise<v
     if (cid === null || !matchesCid(cid, block.bytes)) {
       throw new GdnError('invalid_input', `block ${block.cid} changed while it was read`)
     }
-    waiting.push(block)
+    batch.push(block)
     bytes += block.bytes.length
     if (bytes >= BYTES_AT_ONCE) await flush()
   }
@@ -64,7 +64,11 @@ async function putAll(store: Store, blocks: RestoreOptions['blocks']): Promise<v
 }
 
 /** Queues complete files and directories for publication. Returns one of the CIDs; null if there are none. */
-async function publishAll(store: Store, target: PublishTarget, cids: RestoreOptions['roots']): Promise<string | null> {
+async function queuePublications(
+  store: Store,
+  target: PublishTarget,
+  cids: RestoreOptions['roots'],
+): Promise<string | null> {
   let last: string | null = null
   const roots = new Set<string>()
   const publish = async () => {

@@ -7,7 +7,7 @@ import type { TableShape } from './tables.ts'
 /** A row as JSON: values in column order, bytes in base64. */
 export type Row = readonly (string | number | null | { base64: string })[]
 
-const PAGE = 1000
+const ROWS_PER_PAGE = 1000
 
 /** Yields the rows of a table that match a condition, in pages sorted by key. Default: all rows. */
 export async function* readTableRows(
@@ -21,12 +21,12 @@ export async function* readTableRows(
     const after: RawBuilder<SqlBool> =
       last === null ? sql<SqlBool>`1 = 1` : sql<SqlBool>`(${keyRefs}) > (${sql.join(last)})`
     const { rows } = await sql<Record<string, unknown>>`
-      select ${refs} from ${sql.table(name)} where (${matching}) and ${after} order by ${keyRefs} limit ${sql.lit(PAGE)}`.execute(
+      select ${refs} from ${sql.table(name)} where (${matching}) and ${after} order by ${keyRefs} limit ${sql.lit(ROWS_PER_PAGE)}`.execute(
       db,
     )
     if (rows.length > 0) yield rows.map((row) => columns.map((column) => toJson(row[column])))
     const end = rows.at(-1)
-    if (end === undefined || rows.length < PAGE) return
+    if (end === undefined || rows.length < ROWS_PER_PAGE) return
     last = key.map((column) => end[column])
   }
 }
@@ -48,27 +48,27 @@ const fromJson = (value: Row[number]): unknown =>
 const MAX_PARAMETERS = 20_000
 
 export async function writeRows(db: Db, { name, columns }: TableShape, rows: readonly Row[]): Promise<void> {
-  const atOnce = Math.max(1, Math.floor(MAX_PARAMETERS / columns.length))
+  const rowsPerInsert = Math.max(1, Math.floor(MAX_PARAMETERS / columns.length))
   const refs = sql.join(columns.map((column) => sql.ref(column)))
-  for (const chunk of chunksOf(rows, atOnce)) {
+  for (const chunk of chunksOf(rows, rowsPerInsert)) {
     const values = chunk.map((row) => sql`(${sql.join(row.map(fromJson))})`)
     await sql`insert into ${sql.table(name)} (${refs}) values ${sql.join(values)}`.execute(db)
   }
 }
 
-const MODULUS = 2n ** 256n
+const CHECKSUM_MODULUS = 2n ** 256n
 
 /**
  * A checksum of a table's rows that is independent of their order, because SQLite and PostgreSQL sort text differently.
  */
-export class TableSum {
-  rows = 0
+export class TableChecksum {
+  rowCount = 0
   #sum = 0n
 
   add(row: Row): void {
-    this.rows += 1
+    this.rowCount += 1
     const hash = sha256Hex(JSON.stringify(row))
-    this.#sum = (this.#sum + BigInt(`0x${hash}`)) % MODULUS
+    this.#sum = (this.#sum + BigInt(`0x${hash}`)) % CHECKSUM_MODULUS
   }
 
   /** The checksum as 64 hex digits. */

@@ -19,7 +19,7 @@ export interface TableShape {
 const EXCLUDED_TABLES = new Set(['rate_windows', 'nft_counts', 'nft_terms', 'nft_term_cursor'])
 
 /** Returns all tables of a backend's database, in dependency order. */
-export async function tablesOf(db: Db): Promise<TableShape[]> {
+export async function readTables(db: Db): Promise<TableShape[]> {
   const tables = (await db.introspection.getTables()).filter(
     ({ isView, name }) => !isView && !EXCLUDED_TABLES.has(name),
   )

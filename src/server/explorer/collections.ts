@@ -4,22 +4,22 @@ import { type Blockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
 import type { CollectionSettings } from '../../api/endpoints/getcollectionsettings.ts'
 import { isoTime } from '../../core/time.ts'
 import { readCollectionImage, readCollectionSettings } from '../services/collection-settings.ts'
-import { lifecycleOf } from '../store/collections.ts'
+import { toLifecycleFields } from '../store/collections.ts'
 import {
   collectionIds,
   collectionNames,
-  collectionsNamed,
   countCollections,
   countOwnersAfter,
-  type SeenCollection,
-  seenCollections,
+  findVisibleCollections,
+  listVisibleCollections,
+  type VisibleCollection,
 } from '../store/explorer-collections.ts'
-import { countsOfCollections, NO_NFTS } from '../store/explorer-counts.ts'
-import { countOwnedIn, firstNfts, type SummaryRow } from '../store/explorer-nfts.ts'
-import { findTransactions, gasOfCollection } from '../store/explorer-transactions.ts'
+import { readCollectionCounts, ZERO_COUNTS } from '../store/explorer-counts.ts'
+import { countOwnedInCollection, firstNfts, type SummaryRow } from '../store/explorer-nfts.ts'
+import { findTransactions, sumGasOfCollection } from '../store/explorer-transactions.ts'
 import { fold } from '../store/title-index.ts'
 import { type ExplorerDeps, type Part, shortenForList, type Viewer } from './explorer.ts'
-import { mediaOf } from './media.ts'
+import { readMedia } from './media.ts'
 import { summariesOf } from './nft-summary.ts'
 import { toCounts } from './places.ts'
 import { toExplorerTransaction } from './transactions.ts'
@@ -31,9 +31,9 @@ const MAX_COVERS = 4
  */
 const COVER_CANDIDATES = 6
 /** Number of names that are compared with a search text. */
-const MAX_NAMES = 20_000
+const MAX_SEARCHED_NAMES = 20_000
 
-export const refOf = (row: SeenCollection): NftDetails['collection'] => ({
+export const toCollectionRef = (row: VisibleCollection): NftDetails['collection'] => ({
   transaction_gdn_id: row.id,
   contract_address: row.contract_address,
   blockchain: row.blockchain,
@@ -50,29 +50,29 @@ export async function findSeenCollection(
   { accountId }: Viewer,
   name: string,
   blockchain: string | null,
-): Promise<SeenCollection | null> {
-  const rows = await collectionsNamed(db, accountId, { id: name, address: normalizeAddress(name) })
+): Promise<VisibleCollection | null> {
+  const rows = await findVisibleCollections(db, accountId, { id: name, address: normalizeAddress(name) })
   return (blockchain === null ? rows[0] : rows.find((row) => row.blockchain === blockchain)) ?? null
 }
 
 /** Returns summaries of collections, in the given order. */
 export async function collectionSummaries(
   explorer: ExplorerDeps,
-  rows: readonly SeenCollection[],
+  rows: readonly VisibleCollection[],
   imageOf = recentImage,
 ): Promise<CollectionSummary[]> {
   const ids = rows.map((row) => row.id)
-  const counts = await countsOfCollections(explorer.db, ids)
+  const counts = await readCollectionCounts(explorer.db, ids)
   const first = await firstNfts(explorer.db, ids, COVER_CANDIDATES)
   return await Promise.all(
     rows.map(async (row) => ({
-      ...refOf(row),
+      ...toCollectionRef(row),
       name: shortenForList(row.name),
       status: row.status,
       error: row.error === null ? null : shortenForList(row.error),
       created_at: isoTime(row.accepted_at),
-      counts: toCounts(counts.get(row.id) ?? NO_NFTS),
-      covers: await coversOf(
+      counts: toCounts(counts.get(row.id) ?? ZERO_COUNTS),
+      covers: await loadCovers(
         explorer,
         await imageOf(explorer, row),
         first.filter((nft) => nft.collection_id === row.id),
@@ -82,19 +82,19 @@ export async function collectionSummaries(
 }
 
 /** Returns the image of a collection. The result is cached for a minute, because lists have many collections. */
-async function recentImage(explorer: ExplorerDeps, row: SeenCollection): Promise<string | null> {
+async function recentImage(explorer: ExplorerDeps, row: VisibleCollection): Promise<string | null> {
   const minute = Math.floor(explorer.now() / 60_000)
   const read = async () => ({ image: await readCollectionImage(explorer, row) })
-  const recent = await explorer.slow.soon(`image ${row.id}`, `${row.status} ${minute}`, read)
+  const recent = await explorer.slow.getSoon(`image ${row.id}`, `${row.status} ${minute}`, read)
   return recent === null ? row.image : recent.image
 }
 
-async function coversOf(
+async function loadCovers(
   explorer: ExplorerDeps,
   image: string | null,
   first: readonly SummaryRow[],
 ): Promise<NftMedia[]> {
-  const collectionCover = await ownImage(explorer, image)
+  const collectionCover = await loadOwnImage(explorer, image)
   if (collectionCover !== null) return [collectionCover]
   const covers = new Map<string, NftMedia>()
   for (const { image: cover } of await summariesOf(explorer, first)) {
@@ -104,10 +104,10 @@ async function coversOf(
 }
 
 /** Returns a collection's own image if it is in this server's storage, otherwise null. Never fetches the image. */
-async function ownImage({ media }: ExplorerDeps, image: string | null): Promise<NftMedia | null> {
+async function loadOwnImage({ media }: ExplorerDeps, image: string | null): Promise<NftMedia | null> {
   const place = /^ipfs:\/\/([^?#]+)$/i.exec(image ?? '')?.[1]
   if (image === null || place === undefined) return null
-  const shownMedia = await mediaOf(media, { field: 'image', source: shortenForList(image), place })
+  const shownMedia = await readMedia(media, { field: 'image', source: shortenForList(image), place })
   return shownMedia.kind === 'image' || shownMedia.kind === 'svg' ? shownMedia : null
 }
 
@@ -118,29 +118,33 @@ export async function listSeenCollections(
 ): Promise<Page<CollectionSummary>> {
   const { db } = explorer
   if (q !== null) {
-    const named = await collectionsLike(explorer, { accountId }, q)
-    const rows = await seenCollections(db, accountId, named.slice(offset, offset + limit))
+    const named = await searchCollectionIds(explorer, { accountId }, q)
+    const rows = await listVisibleCollections(db, accountId, named.slice(offset, offset + limit))
     return { total: named.length, offset, items: await collectionSummaries(explorer, rows) }
   }
   const ids = await collectionIds(db, accountId, { offset, limit })
-  const rows = await seenCollections(db, accountId, ids)
+  const rows = await listVisibleCollections(db, accountId, ids)
   return { total: await countCollections(db, accountId), offset, items: await collectionSummaries(explorer, rows) }
 }
 
 /** Returns IDs of collections whose name or address contains a string, newest first. */
-export async function collectionsLike({ db }: ExplorerDeps, { accountId }: Viewer, text: string): Promise<string[]> {
+export async function searchCollectionIds(
+  { db }: ExplorerDeps,
+  { accountId }: Viewer,
+  text: string,
+): Promise<string[]> {
   const folded = fold(text.trim())
   if (folded === '') return []
-  const names = await collectionNames(db, accountId, MAX_NAMES)
+  const names = await collectionNames(db, accountId, MAX_SEARCHED_NAMES)
   return names
     .filter(({ name, contract_address }) => fold(name).includes(folded) || fold(contract_address).includes(folded))
     .map(({ id }) => id)
 }
 
 /** Returns the details of a collection. */
-export async function showCollection(explorer: ExplorerDeps, row: SeenCollection): Promise<CollectionDetails> {
+export async function showCollection(explorer: ExplorerDeps, row: VisibleCollection): Promise<CollectionDetails> {
   const { db, slow } = explorer
-  const settings = await settingsOf(explorer, row)
+  const settings = await readSettings(explorer, row)
   const [summary] = await collectionSummaries(explorer, [row], async () => (settings ?? row).image)
   if (summary === undefined) throw new Error(`no summary of ${row.id}`)
   const [transaction] =
@@ -148,7 +152,7 @@ export async function showCollection(explorer: ExplorerDeps, row: SeenCollection
   const { deployed } = summary.counts
   const ofEvm = isBlockchain(row.blockchain) && isEvm(row.blockchain)
   const state = JSON.stringify(summary.counts)
-  const countBurned = () => countOwnedIn(db, row.id, ZERO_ADDRESS)
+  const countBurned = () => countOwnedInCollection(db, row.id, ZERO_ADDRESS)
   return {
     ...summary,
     name: row.name,
@@ -162,12 +166,12 @@ export async function showCollection(explorer: ExplorerDeps, row: SeenCollection
         ? 0
         : await slow.get(`owners ${row.id}`, `${state} ${recentPeriod(explorer)}`, () => countOwners(explorer, row.id)),
     burned: deployed === 0 ? 0 : await slow.get(`burned ${row.id}`, `${state} ${recentPeriod(explorer)}`, countBurned),
-    ...lifecycleOf(row),
+    ...toLifecycleFields(row),
     ...(settings && { royalty_bps: settings.royalty_bps, royalty_receiver: settings.royalty_receiver }),
     is_read_from_chain: settings?.is_read_from_chain ?? false,
     settings_problem: settings?.problem ?? null,
     gas_used: ofEvm
-      ? await slow.soon(`gas ${row.id}`, `${state} ${recentPeriod(explorer)}`, () => gasOfCollection(db, row.id))
+      ? await slow.getSoon(`gas ${row.id}`, `${state} ${recentPeriod(explorer)}`, () => sumGasOfCollection(db, row.id))
       : null,
     transaction: transaction === undefined ? null : toExplorerTransaction(explorer, transaction),
   }
@@ -177,9 +181,9 @@ export async function showCollection(explorer: ExplorerDeps, row: SeenCollection
  * Returns the current settings of a collection; null if the collection's chain doesn't respond to the first request in
  * time. Reads only settings that can change without an event. The owner, the flags and freezes are in the database.
  */
-async function settingsOf(explorer: ExplorerDeps, row: SeenCollection): Promise<CollectionSettings | null> {
+async function readSettings(explorer: ExplorerDeps, row: VisibleCollection): Promise<CollectionSettings | null> {
   const read = () => readCollectionSettings(explorer, row)
-  return await explorer.slow.soon(`settings ${row.id}`, `${row.status} ${recentPeriod(explorer)}`, read)
+  return await explorer.slow.getSoon(`settings ${row.id}`, `${row.status} ${recentPeriod(explorer)}`, read)
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isBlockchain } from '../../api/blockchains.ts'
-import { readAttribute, shownValue } from '../../api/traits.ts'
+import { formatTraitValue, readAttribute } from '../../api/traits.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { isContentUrl } from '../../core/ipfs-url.ts'
 import { isRecord, parseJson } from '../../core/json.ts'
@@ -37,7 +37,7 @@ export interface ExplorerDeps {
   chains: ServiceDeps['chains']
   storage: ServiceDeps['storage']
   /** Cached summaries of long metadata, by NFT and update. */
-  long: BoundedMap<InLists>
+  longSummaries: BoundedMap<ListedMetadata>
   /** Returns the block explorer's URL of a transaction; null if the configuration has none. */
   linkOf(blockchain: string, hash: string): string | null
   now: () => number
@@ -57,56 +57,56 @@ export function createExplorer({
     slow: createSlowFacts(),
     chains,
     storage,
-    long: new BoundedMap(MAX_CACHED),
+    longSummaries: new BoundedMap(MAX_CACHED),
     linkOf: (blockchain, hash) => (isBlockchain(blockchain) ? chains.transactionUrl(blockchain, hash) : null),
     now,
   }
 }
 
 /** Maximum length of a title or URL in lists. The limit keeps responses small even if the metadata is large. */
-const MAX_IN_LIST = 500
+const MAX_LIST_TEXT_LENGTH = 500
 
-export const shortenForList = (text: string): string => shorten(text, MAX_IN_LIST)
+export const shortenForList = (text: string): string => shorten(text, MAX_LIST_TEXT_LENGTH)
 
 /** The parsed metadata of a request. Its content is untrusted. */
-interface ReadMetadata {
+interface ParsedMetadata {
   title: string
   description: string | null
   attributes: NftDetails['attributes']
   fields: { key: string; url: string }[]
   /** The metadata as the client sent it. */
-  whole: unknown
+  original: unknown
 }
 
 /** The part of the metadata that lists show. */
-export type InLists = Pick<ReadMetadata, 'title' | 'fields'>
+export type ListedMetadata = Pick<ParsedMetadata, 'title' | 'fields'>
 
 const stringOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-export function readJson(json: string | null): unknown {
+export function parseJsonOrNull(json: string | null): unknown {
   return json === null ? null : (parseJson(json) ?? null)
 }
 
-export function readMetadata(json: string): ReadMetadata {
-  const whole = readJson(json)
-  const { title, description, attribute, file_fields } = isRecord(whole) ? whole : {}
+export function parseMetadata(json: string): ParsedMetadata {
+  const original = parseJsonOrNull(json)
+  const { title, description, attribute, file_fields } = isRecord(original) ? original : {}
   return {
     title: stringOrEmpty(title),
     description: typeof description === 'string' ? description : null,
     attributes: (Array.isArray(attribute) ? attribute : [])
       .filter(isRecord)
       .map(readAttribute)
-      .map((entry) => ({ trait_type: entry.tag, value: shownValue(entry) })),
+      .map((entry) => ({ trait_type: entry.tag, value: formatTraitValue(entry) })),
     fields: (Array.isArray(file_fields) ? file_fields : [])
       .filter(isRecord)
       .map(({ key, url }) => ({ key: stringOrEmpty(key), url: stringOrEmpty(url) })),
-    whole,
+    original,
   }
 }
 
 /** Returns the files of an NFT, with their IPFS paths if they are stored. */
-export function fileFields({ fields }: Pick<ReadMetadata, 'fields'>, files: string | null): FileField[] {
-  const stored = readJson(files)
+export function toFileFields({ fields }: Pick<ParsedMetadata, 'fields'>, files: string | null): FileField[] {
+  const stored = parseJsonOrNull(files)
   return fields.map(({ key, url }) => {
     const place = isRecord(stored) && Object.hasOwn(stored, key) ? stringOrEmpty(stored[key]) : ''
     return { field: key, source: url, place: place === '' || isContentUrl(place) ? null : place }

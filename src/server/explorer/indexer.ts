@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { withTimeout } from '../../core/with-timeout.ts'
 import type { Store } from '../store/open-store.ts'
-import { indexBacklog, indexNextBatch } from '../store/title-index.ts'
+import { indexNextBatch, readIndexBacklog } from '../store/title-index.ts'
 
 /** The index of the titles of accepted NFTs. */
 export interface Indexer {
@@ -13,7 +13,7 @@ export interface Indexer {
   stop(): Promise<void>
 }
 
-const EVERY_MS = 2000
+const INDEX_INTERVAL_MS = 2000
 const BATCH_SIZE = 500
 const MAX_WAIT_MS = 500
 
@@ -29,7 +29,7 @@ export function startIndexer({
   store,
   now,
   onError,
-  everyMs = EVERY_MS,
+  everyMs = INDEX_INTERVAL_MS,
 }: {
   store: Pick<Store, 'db' | 'transaction'>
   now: () => number
@@ -41,11 +41,11 @@ export function startIndexer({
 
   let previousLast = -1
 
-  const run = async (isAsked: boolean) => {
-    const { last, remaining, gaps } = await indexBacklog(store.db)
-    const isComing = last !== previousLast
+  const run = async (isForSearch: boolean) => {
+    const { last, remaining, gaps } = await readIndexBacklog(store.db)
+    const hasNewNfts = last !== previousLast
     previousLast = last
-    if ((remaining === 0 && !gaps) || (isComing && !isAsked && remaining < MAX_POSTPONED)) return
+    if ((remaining === 0 && !gaps) || (hasNewNfts && !isForSearch && remaining < MAX_POSTPONED)) return
     while (!stopped && !(await store.transaction((db) => indexNextBatch(db, now(), BATCH_SIZE)))) await nextTurn()
   }
   const begin = (isAsked: boolean): Promise<void> => {

@@ -23,7 +23,7 @@ export interface MediaReader {
    * Returns the type and size of a stored file. If the file isn't stored or can't be read in time, `kind` is `other`,
    * and the other fields are null.
    */
-  look(place: string): Promise<DetectedMedia>
+  detect(place: string): Promise<DetectedMedia>
 }
 
 /** Creates a reader that detects files by their first bytes and reads each file only once. */
@@ -50,31 +50,32 @@ export function createMediaReader(storage: FileStorage, patienceMs = MAX_WAIT_MS
   }
 
   return {
-    async look(place) {
-      let looking = lookups.get(place)
-      if (looking === undefined) {
+    async detect(place) {
+      let lookup = lookups.get(place)
+      if (lookup === undefined) {
         const begun = inTurn(() => read(place)).catch(() => null)
         // Don't cache missing or unreadable files, because they may be available later.
         begun.then((media) => {
           if (media === null && lookups.get(place) === begun) lookups.delete(place)
         })
         lookups.set(place, begun)
-        looking = begun
+        lookup = begun
       }
-      return (await withTimeout(looking, patienceMs)) ?? UNKNOWN
+      return (await withTimeout(lookup, patienceMs)) ?? UNKNOWN
     },
   }
 }
 
 async function detectMedia(file: StoredFileContent): Promise<DetectedMedia> {
-  const { IMAGE_BYTES, canMeasure, imageSize } = await import('../../files/image-size.ts')
+  const { IMAGE_HEAD_BYTES, canMeasure, readImageSize } = await import('../../files/image-size.ts')
   const first = await firstBytes(file, SNIFF_BYTES)
   const content_type = sniffContentType(first)
   const { size } = file
   const detected = { kind: mediaKind(content_type), content_type, size, width: null, height: null }
   if (!canMeasure(content_type)) return detected
-  const imageStart = size > SNIFF_BYTES && content_type !== 'image/png' ? await firstBytes(file, IMAGE_BYTES) : first
-  return { ...detected, ...imageSize(imageStart, content_type) }
+  const imageStart =
+    size > SNIFF_BYTES && content_type !== 'image/png' ? await firstBytes(file, IMAGE_HEAD_BYTES) : first
+  return { ...detected, ...readImageSize(imageStart, content_type) }
 }
 
 function mediaKind(contentType: string): MediaKind {
@@ -92,25 +93,25 @@ export interface FileField {
 }
 
 /** Returns one file of an NFT or of a collection, with its type and size if it is stored. */
-export async function mediaOf(reader: MediaReader, { field, source, place }: FileField): Promise<NftMedia> {
+export async function readMedia(reader: MediaReader, { field, source, place }: FileField): Promise<NftMedia> {
   if (place === null) return { field, source, cid: null, url: null, ...UNKNOWN }
   const { cid, path } = ipfsPathParts(place)
   const url = `/ipfs/${[cid, ...path].map(encodeURIComponent).join('/')}`
-  return { field, source, cid, url, ...(await reader.look(place)) }
+  return { field, source, cid, url, ...(await reader.detect(place)) }
 }
 
 /**
  * Returns the file that a gallery shows. This is the field `image` if it is an image or isn't stored, otherwise the
  * first stored image. If no image is stored, returns the field `image` even if it isn't an image.
  */
-export async function coverOf(reader: MediaReader, fields: readonly FileField[]): Promise<NftMedia | null> {
-  const named = fields.find(({ field }) => field === 'image')
-  const rest = fields.filter((field) => field !== named)
-  const image = named === undefined ? null : await mediaOf(reader, named)
+export async function findCover(reader: MediaReader, fields: readonly FileField[]): Promise<NftMedia | null> {
+  const imageField = fields.find(({ field }) => field === 'image')
+  const rest = fields.filter((field) => field !== imageField)
+  const image = imageField === undefined ? null : await readMedia(reader, imageField)
   if (image !== null && (image.url === null || isImage(image))) return image
   for (const field of rest) {
     if (field.place === null) continue
-    const media = await mediaOf(reader, field)
+    const media = await readMedia(reader, field)
     if (isImage(media)) return media
   }
   return image

@@ -1,20 +1,20 @@
 import { ZERO_ADDRESS } from '../../api/address.ts'
 import { isBlockchain } from '../../api/blockchains.ts'
 import { changeMarker } from '../store/change-marker.ts'
-import { type SeenCollection, seenCollections } from '../store/explorer-collections.ts'
-import { bucketsOf } from '../store/explorer-counts.ts'
+import { listVisibleCollections, type VisibleCollection } from '../store/explorer-collections.ts'
+import { listBuckets } from '../store/explorer-counts.ts'
 import {
-  countOwned,
-  countOwnedIn,
-  nftsOfBuckets,
-  nftsOfTokens,
-  nftsOwned,
+  countOwnedByCollection,
+  countOwnedInCollection,
+  listNftsByTokenId,
+  listNftsOfBuckets,
+  listOwnedNfts,
   type SummaryRow,
 } from '../store/explorer-nfts.ts'
-import { normalizeAddress, refOf } from './collections.ts'
+import { normalizeAddress, toCollectionRef } from './collections.ts'
 import { type ExplorerDeps, type Part, shortenForList, type Viewer } from './explorer.ts'
 import { summariesOf } from './nft-summary.ts'
-import { placesOf } from './places.ts'
+import { locatePage } from './places.ts'
 import { findTitled } from './titled.ts'
 import type { NftDetails, NftSummary, Page, Status } from './types.ts'
 
@@ -27,11 +27,11 @@ export interface NftFilter {
 /** Returns NFTs of a collection in the order of acceptance. */
 export async function listNfts(
   explorer: ExplorerDeps,
-  collection: SeenCollection,
+  collection: VisibleCollection,
   { status, owner, q, ...part }: Part & NftFilter,
 ): Promise<Page<NftSummary>> {
-  if (q !== null) return await titledPage(explorer, collection, { status, owner, q, ...part })
-  if (owner !== null) return await ownedPage(explorer, collection, { status, owner, ...part })
+  if (q !== null) return await searchInCollection(explorer, collection, { status, owner, q, ...part })
+  if (owner !== null) return await listOwnedInCollection(explorer, collection, { status, owner, ...part })
   return await listInBuckets(explorer, { collectionId: collection.id, run: null }, { status, ...part })
 }
 
@@ -44,7 +44,7 @@ export async function listInBuckets(
   { status, offset, limit }: Part & { status: Status | null },
 ): Promise<Page<NftSummary>> {
   const { db } = explorer
-  const { total, places } = placesOf(await bucketsOf(db, scope), { status, offset, limit })
+  const { total, places } = locatePage(await listBuckets(db, scope), { status, offset, limit })
   const rows: SummaryRow[] = []
   // Read all buckets for failed NFTs, which have a separate index. In the other states, most rows of a bucket match, so
   // a few buckets fill a page.
@@ -53,36 +53,36 @@ export async function listInBuckets(
     const bucketPlaces = places.slice(at, at + atOnce)
     const range = { first: bucketPlaces[0]?.bucket ?? 0, last: bucketPlaces.at(-1)?.bucket ?? 0 }
     const page = { offset: bucketPlaces[0]?.offset ?? 0, limit: limit - rows.length }
-    rows.push(...(await nftsOfBuckets(db, { ...scope, ...range, status }, page)))
+    rows.push(...(await listNftsOfBuckets(db, { ...scope, ...range, status }, page)))
   }
   return { total, offset, items: await summariesOf(explorer, rows) }
 }
 
-async function ownedPage(
+async function listOwnedInCollection(
   explorer: ExplorerDeps,
-  { id, blockchain }: SeenCollection,
+  { id, blockchain }: VisibleCollection,
   { status, owner, offset, limit }: Part & { status: Status | null; owner: string },
 ): Promise<Page<NftSummary>> {
   const { db, slow } = explorer
   const address = isBlockchain(blockchain) ? normalizeAddress(owner, blockchain) : owner
   // Only deployed NFTs that aren't burned have an owner.
   if ((status !== null && status !== 'deployed') || address === ZERO_ADDRESS) return { total: 0, offset, items: [] }
-  const rows = await nftsOwned(db, { collectionId: id, owner: address }, { offset, limit })
+  const rows = await listOwnedNfts(db, { collectionId: id, owner: address }, { offset, limit })
   const total = await slow.get(`owned by ${address} in ${id}`, await changeMarker(db), () =>
-    countOwnedIn(db, id, address),
+    countOwnedInCollection(db, id, address),
   )
   return { total, offset, items: await summariesOf(explorer, rows) }
 }
 
 /** Searches a collection's NFTs by the words of their titles and by token ID. */
-async function titledPage(
+async function searchInCollection(
   explorer: ExplorerDeps,
-  { id, account_id, blockchain }: SeenCollection,
+  { id, account_id, blockchain }: VisibleCollection,
   { status, owner, q, offset, limit }: Part & NftFilter & { q: string },
 ): Promise<Page<NftSummary>> {
   const address = owner === null ? null : isBlockchain(blockchain) ? normalizeAddress(owner, blockchain) : owner
   const titled = await findTitled(explorer, { accountIds: [account_id], text: q, collectionId: id })
-  const numbered = await nftsOfTokens(explorer.db, id, [q.trim().replace(/^#/, '')])
+  const numbered = await listNftsByTokenId(explorer.db, id, [q.trim().replace(/^#/, '')])
   const seqs = new Set(titled.map((row) => row.seq))
   const matches = [...titled, ...numbered.filter((row) => !seqs.has(row.seq))].filter(
     (row) => (status === null || row.status === status) && (address === null || row.owner === address),
@@ -103,14 +103,14 @@ export async function listOwned(
   // Burned NFTs have no owner.
   if (owner === ZERO_ADDRESS) return { total: 0, offset, items: [] }
   const counts = await slow.get(`owned by ${owner} for ${accountId}`, await changeMarker(db), () =>
-    countOwned(db, accountId, owner),
+    countOwnedByCollection(db, accountId, owner),
   )
   const rows: SummaryRow[] = []
   let before = 0
   for (const { id, count } of counts) {
     if (before + count > offset && rows.length < limit) {
       const page = { offset: Math.max(0, offset - before), limit: limit - rows.length }
-      rows.push(...(await nftsOwned(db, { collectionId: id, owner }, page)))
+      rows.push(...(await listOwnedNfts(db, { collectionId: id, owner }, page)))
     }
     before += count
   }
@@ -124,7 +124,9 @@ export async function withCollections(
   rows: readonly SummaryRow[],
 ): Promise<(NftSummary & { collection: NftDetails['collection'] })[]> {
   const ids = [...new Set(rows.map((row) => row.collection_id))]
-  const collections = new Map((await seenCollections(explorer.db, accountId, ids)).map((row) => [row.id, refOf(row)]))
+  const collections = new Map(
+    (await listVisibleCollections(explorer.db, accountId, ids)).map((row) => [row.id, toCollectionRef(row)]),
+  )
   const visibleRows = rows.filter((row) => collections.has(row.collection_id))
   const summaries = await summariesOf(explorer, visibleRows)
   return summaries.flatMap((summary, index) => {

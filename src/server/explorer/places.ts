@@ -7,7 +7,7 @@ export const toCounts = ({ files, waiting, deployed, failed }: StateCounts): Cou
   failed,
 })
 
-const countOf = (counts: StateCounts, status: Status | null): number => {
+const countByStatus = (counts: StateCounts, status: Status | null): number => {
   const { initiated, deployed, failed } = toCounts(counts)
   return status === null ? initiated + deployed + failed : { initiated, deployed, failed }[status]
 }
@@ -19,14 +19,14 @@ export interface PagePosition {
 }
 
 /** Returns the buckets that contain a page of a list, so that the items before the page don't have to be read. */
-export function placesOf(
+export function locatePage(
   buckets: readonly BucketCounts[],
   { status, offset, limit }: { status: Status | null; offset: number; limit: number },
 ): { total: number; places: PagePosition[] } {
   const places: PagePosition[] = []
   let total = 0
   for (const counts of buckets) {
-    const count = countOf(counts, status)
+    const count = countByStatus(counts, status)
     if (count > 0 && total + count > offset && total < offset + limit) {
       places.push({ bucket: counts.bucket, offset: Math.max(0, offset - total) })
     }
@@ -35,7 +35,7 @@ export function placesOf(
   return { total, places }
 }
 
-export const sumOfCounts = (buckets: readonly StateCounts[]): StateCounts =>
+export const sumCounts = (buckets: readonly StateCounts[]): StateCounts =>
   buckets.reduce(
     (sum, counts) => ({
       files: sum.files + counts.files,

@@ -1,17 +1,27 @@
-import { accountsWithCollections, collectionsNamed, seenCollections } from '../store/explorer-collections.ts'
-import { nftsAt, nftsById, nftsOfTokens, nftsOnChain, type SummaryRow } from '../store/explorer-nfts.ts'
-import { seqsOfTerms } from '../store/explorer-terms.ts'
 import {
+  accountsWithCollections,
+  findVisibleCollections,
+  listVisibleCollections,
+} from '../store/explorer-collections.ts'
+import {
+  listNftsAt,
+  listNftsByTokenId,
+  listNftsOfPendingTransaction,
+  nftsById,
+  type SummaryRow,
+} from '../store/explorer-nfts.ts'
+import { listSeqsWithTerms } from '../store/explorer-terms.ts'
+import {
+  type ExplorerTransaction,
+  findTransactionIdByHash,
   findTransactions,
-  nftsChanged,
-  type SeenTransaction,
-  transactionOfAttempt,
+  listChangedNftIds,
 } from '../store/explorer-transactions.ts'
-import { requestSeen } from '../store/requests.ts'
-import { findSeenRun } from '../store/runs.ts'
+import { findVisibleResponse } from '../store/requests.ts'
+import { findVisibleRun } from '../store/runs.ts'
 import { cidTerm } from '../store/title-index.ts'
-import { collectionSummaries, collectionsLike, findSeenCollection, normalizeAddress } from './collections.ts'
-import { type ExplorerDeps, readJson, type Viewer } from './explorer.ts'
+import { collectionSummaries, findSeenCollection, normalizeAddress, searchCollectionIds } from './collections.ts'
+import { type ExplorerDeps, parseJsonOrNull, type Viewer } from './explorer.ts'
 import { listOwned, withCollections } from './nft-lists.ts'
 import { runSummaries } from './runs.ts'
 import { findTitled } from './titled.ts'
@@ -25,7 +35,7 @@ const MAX_ACCOUNTS = 50
 type Finder = (explorer: ExplorerDeps, viewer: Viewer, text: string) => Promise<SearchHit[]>
 
 const collectionHits = async (explorer: ExplorerDeps, viewer: Viewer, ids: readonly string[]): Promise<SearchHit[]> => {
-  const rows = await seenCollections(explorer.db, viewer.accountId, ids)
+  const rows = await listVisibleCollections(explorer.db, viewer.accountId, ids)
   return (await collectionSummaries(explorer, rows)).map((collection) => ({ kind: 'collection', collection }))
 }
 
@@ -45,8 +55,10 @@ const findToken: Finder = async (explorer, viewer, text) => {
   const [, contract, token] = /^(0x[0-9a-f]{40})\/(\d{1,78})$/i.exec(text) ?? []
   if (contract === undefined || token === undefined) return []
   const address = normalizeAddress(contract)
-  const collections = await collectionsNamed(explorer.db, viewer.accountId, { id: address, address })
-  const rows = await Promise.all(collections.map(({ id }) => nftsOfTokens(explorer.db, id, [BigInt(token).toString()])))
+  const collections = await findVisibleCollections(explorer.db, viewer.accountId, { id: address, address })
+  const rows = await Promise.all(
+    collections.map(({ id }) => listNftsByTokenId(explorer.db, id, [BigInt(token).toString()])),
+  )
   return await nftHits(explorer, viewer, rows.flat())
 }
 
@@ -58,14 +70,14 @@ const findOwner: Finder = async (explorer, viewer, text) => {
 }
 
 const findRun: Finder = async (explorer, viewer, text) => {
-  const seenRun = await findSeenRun(explorer.db, viewer.accountId, text)
+  const seenRun = await findVisibleRun(explorer.db, viewer.accountId, text)
   if (seenRun === null) return []
   return (await runSummaries(explorer, viewer, [seenRun])).map((run) => ({ kind: 'run', run }))
 }
 
 /** Matches the ID of a request, and finds what the request created. */
 const findRequest: Finder = async (explorer, viewer, text) => {
-  const response = readJson(await requestSeen(explorer.db, viewer.accountId, text))
+  const response = parseJsonOrNull(await findVisibleResponse(explorer.db, viewer.accountId, text))
   const ids = JSON.stringify(response ?? null).match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []
   const searchedIds = [...new Set(ids)].slice(0, MAX_HITS)
   const nfts = await nftHits(explorer, viewer, await nftsById(explorer.db, searchedIds))
@@ -74,7 +86,7 @@ const findRequest: Finder = async (explorer, viewer, text) => {
 
 /** Matches the ID of a transfer, update, freeze or burn. */
 const findChange: Finder = async (explorer, viewer, text) => {
-  const ids = await nftsChanged(explorer.db, 'id', text.toLowerCase())
+  const ids = await listChangedNftIds(explorer.db, 'id', text.toLowerCase())
   return await nftHits(explorer, viewer, await nftsById(explorer.db, ids))
 }
 
@@ -83,7 +95,7 @@ const findTransaction: Finder = async (explorer, viewer, text) => {
   const hash = /^0x/i.test(text) ? text.toLowerCase() : text
   const [transaction] = await findTransactions(db, { by: 'hash', text: hash }, 1)
   if (transaction !== undefined) return await hitsOfTransaction(explorer, viewer, transaction)
-  const attempt = await transactionOfAttempt(db, hash)
+  const attempt = await findTransactionIdByHash(db, hash)
   const [signed] = attempt === null ? [] : await findTransactions(db, { by: 'id', ids: [attempt] }, 1)
   return signed === undefined ? [] : await hitsOfTransaction(explorer, viewer, signed)
 }
@@ -92,18 +104,22 @@ const findTransaction: Finder = async (explorer, viewer, text) => {
 async function hitsOfTransaction(
   explorer: ExplorerDeps,
   viewer: Viewer,
-  transaction: SeenTransaction,
+  transaction: ExplorerTransaction,
 ): Promise<SearchHit[]> {
   const { db } = explorer
   const { id, kind, collection_id, start_id, mint, token_count } = transaction
   // A transaction that changes existing NFTs has no collection.
   if (collection_id === null) {
-    return await nftHits(explorer, viewer, await nftsById(db, await nftsChanged(db, 'transaction_id', id)))
+    return await nftHits(explorer, viewer, await nftsById(db, await listChangedNftIds(db, 'transaction_id', id)))
   }
   if (kind === 'collection') return await collectionHits(explorer, viewer, [collection_id])
   const tokens = mint !== null ? [mint] : start_id === null ? [] : tokensFrom(start_id, Math.min(token_count, MAX_HITS))
-  const minted = await nftsOfTokens(db, collection_id, tokens)
-  return await nftHits(explorer, viewer, minted.length > 0 ? minted : await nftsOnChain(db, id, MAX_HITS))
+  const minted = await listNftsByTokenId(db, collection_id, tokens)
+  return await nftHits(
+    explorer,
+    viewer,
+    minted.length > 0 ? minted : await listNftsOfPendingTransaction(db, id, MAX_HITS),
+  )
 }
 
 const tokensFrom = (start: string, count: number): string[] =>
@@ -115,8 +131,8 @@ const findCid: Finder = async (explorer, viewer, text) => {
   if (!/^[A-Za-z0-9]{32,128}$/.test(cid)) return []
   const { db } = explorer
   await explorer.indexer.caughtUp()
-  const terms = (await accountsOf(explorer, viewer)).map((accountId) => cidTerm(accountId, cid))
-  const rows = await nftsAt(db, await seqsOfTerms(db, terms, { limit: MAX_HITS }))
+  const terms = (await listSearchedAccounts(explorer, viewer)).map((accountId) => cidTerm(accountId, cid))
+  const rows = await listNftsAt(db, await listSeqsWithTerms(db, terms, { limit: MAX_HITS }))
   const having = rows.filter((row) => row.files?.includes(cid))
   if (having.length > 0) return await nftHits(explorer, viewer, having.reverse())
   const transactions = await findTransactions(db, { by: 'directory', text: cid }, MAX_HITS)
@@ -127,7 +143,7 @@ const findCid: Finder = async (explorer, viewer, text) => {
   return hits
 }
 
-const accountsOf = async ({ db }: ExplorerDeps, { accountId }: Viewer): Promise<string[]> =>
+const listSearchedAccounts = async ({ db }: ExplorerDeps, { accountId }: Viewer): Promise<string[]> =>
   accountId === null ? await accountsWithCollections(db, MAX_ACCOUNTS) : [accountId]
 
 const FINDERS = [
@@ -153,11 +169,11 @@ export async function search(explorer: ExplorerDeps, viewer: Viewer, query: stri
   const exact = hits.length === 1 ? (hits[0] ?? null) : null
   const rest = MAX_HITS - hits.length
   if (rest > 0 && exact === null) {
-    const named = (await collectionsLike(explorer, viewer, text)).slice(0, rest)
+    const named = (await searchCollectionIds(explorer, viewer, text)).slice(0, rest)
     hits.push(...(await collectionHits(explorer, viewer, named)))
   }
   if (hits.length < MAX_HITS && exact === null) {
-    const accountIds = await accountsOf(explorer, viewer)
+    const accountIds = await listSearchedAccounts(explorer, viewer)
     const titled = await findTitled(explorer, { accountIds, text, limit: MAX_HITS })
     hits.push(...(await nftHits(explorer, viewer, titled)))
   }

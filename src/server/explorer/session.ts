@@ -1,17 +1,17 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import type { Permission } from '../../api/permissions.ts'
 import { Secret } from '../../core/secret.ts'
 import { sha256Hex } from '../../core/sha256-hex.ts'
-import { type Caller, callerOfKey, findCaller } from '../services/authenticate.ts'
+import { type Caller, findCaller, findCallerById } from '../services/authenticate.ts'
 import { Refusal } from '../services/refusals.ts'
 import type { Db } from '../store/schema.ts'
-import { forgetSignedUrls, isSignedUrlUsed, useSignedUrl } from '../store/signed-urls.ts'
+import { deleteExpiredSignedUrls, isSignedUrlUsed, markSignedUrlUsed } from '../store/signed-urls.ts'
 
 /** The permission that a key must have to view NFTs. */
 const REQUIRED_PERMISSION: Permission = 'nft:read'
 
-export const SESSION_MS = 12 * 60 * 60_000
+export const SESSION_LIFETIME_MS = 12 * 60 * 60_000
 
 /** The values from which the key of session signatures is derived. */
 export interface SessionSigner {
@@ -28,15 +28,15 @@ export interface SessionSigner {
  * session unique, so that ending a session doesn't end another one that was opened in the same millisecond.
  */
 export function signSession(signer: SessionSigner, { keyId, now }: { keyId: string; now: number }): string {
-  const payload = `${keyId}.${now + SESSION_MS}.${randomBytes(16).toString('base64url')}`
-  return `${payload}.${signatureOf(signer, payload)}`
+  const payload = `${keyId}.${now + SESSION_LIFETIME_MS}.${randomBytes(16).toString('base64url')}`
+  return `${payload}.${computeSignature(signer, payload)}`
 }
 
 /**
  * Returns the signature of a session. The key of the signature is derived from the server's secret, because the secret
  * itself signs URLs.
  */
-function signatureOf({ secret, incarnation }: SessionSigner, payload: string): string {
+function computeSignature({ secret, incarnation }: SessionSigner, payload: string): string {
   const keyHmac = createHmac('sha256', Buffer.from(secret.reveal(), 'hex')).update(
     `gdn explorer session 2 ${incarnation}`,
   )
@@ -46,10 +46,10 @@ function signatureOf({ secret, incarnation }: SessionSigner, payload: string): s
 /**
  * Returns the key and the expiry of a session. Returns null if the session has expired or wasn't signed by this server.
  */
-function readSession(signer: SessionSigner, session: string, now: number): { keyId: string; end: number } | null {
+function parseSession(signer: SessionSigner, session: string, now: number): { keyId: string; end: number } | null {
   const [, payload = '', keyId = '', end = '', signature = ''] =
     /^(([A-Za-z0-9-]{1,64})\.(\d{1,15})\.[A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/.exec(session) ?? []
-  const [actual, expected] = [Buffer.from(signature), Buffer.from(signatureOf(signer, payload))]
+  const [actual, expected] = [Buffer.from(signature), Buffer.from(computeSignature(signer, payload))]
   if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) return null
   return Number(end) > now ? { keyId, end: Number(end) } : null
 }
@@ -59,11 +59,11 @@ function readSession(signer: SessionSigner, session: string, now: number): { key
  *
  * @throws Refusal 401 for an invalid key, 403 for a key without the permission
  */
-export async function admit(db: Db, key: string, now: number): Promise<Caller> {
+export async function authenticateKey(db: Db, key: string, now: number): Promise<Caller> {
   const caller = key === '' ? null : await findCaller(db, new Secret(key, { known: false }), now)
-  if (caller === null) throw new Refusal(401, TITLES.unauthorized, 'this API key is not valid')
+  if (caller === null) throw new Refusal(401, ERROR_TITLES.unauthorized, 'this API key is not valid')
   if (!caller.permissions.has(REQUIRED_PERMISSION)) {
-    throw new Refusal(403, TITLES.forbidden, `this API key lacks the permission ${REQUIRED_PERMISSION}`)
+    throw new Refusal(403, ERROR_TITLES.forbidden, `this API key lacks the permission ${REQUIRED_PERMISSION}`)
   }
   return caller
 }
@@ -75,9 +75,9 @@ export async function resumeSession(
   session: string,
   now: number,
 ): Promise<Caller | null> {
-  const parsed = readSession(signer, session, now)
+  const parsed = parseSession(signer, session, now)
   if (parsed === null || (await isSignedUrlUsed(db, sha256Hex(session)))) return null
-  const caller = await callerOfKey(db, parsed.keyId, now)
+  const caller = await findCallerById(db, parsed.keyId, now)
   return caller?.permissions.has(REQUIRED_PERMISSION) ? caller : null
 }
 
@@ -87,8 +87,11 @@ export async function resumeSession(
  * session would have expired, even if the clock is set back.
  */
 export async function endSession(db: Db, signer: SessionSigner, session: string, now: number): Promise<void> {
-  const parsed = readSession(signer, session, now)
+  const parsed = parseSession(signer, session, now)
   if (parsed === null) return
-  await forgetSignedUrls(db, now - SESSION_MS)
-  await useSignedUrl(db, { signatureHash: sha256Hex(session), expiresAt: Math.max(parsed.end, now + SESSION_MS) })
+  await deleteExpiredSignedUrls(db, now - SESSION_LIFETIME_MS)
+  await markSignedUrlUsed(db, {
+    signatureHash: sha256Hex(session),
+    expiresAt: Math.max(parsed.end, now + SESSION_LIFETIME_MS),
+  })
 }

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
 import { type Blockchain, isBlockchain } from '../../api/blockchains.ts'
-import { sealOf } from '../../api/provenance-seal.ts'
-import { QUICKNET_TIMES, roundFor, ruleIn, timeOfRound } from '../../api/shuffle-rule.ts'
+import { computeSeal } from '../../api/provenance-seal.ts'
+import { computeRoundTime, findRound, parseRule, QUICKNET_TIMES } from '../../api/shuffle-rule.ts'
 import { GdnError } from '../../core/errors.ts'
 import { ipfsPathParts } from '../../core/ipfs-url.ts'
 import { isRecord } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'
-import { blockTimes } from '../services/nft-history.ts'
+import { readBlockTimes } from '../services/nft-history.ts'
 import { findChain } from '../store/chains.ts'
-import { seenCommitments } from '../store/explorer-commitments.ts'
+import { listDeployedCommitments } from '../store/explorer-commitments.ts'
 import { findTransactions } from '../store/explorer-transactions.ts'
-import { type ExplorerDeps, fileFields, readMetadata } from './explorer.ts'
+import { type ExplorerDeps, parseMetadata, toFileFields } from './explorer.ts'
 import type { ExplorerCommitment, ExplorerShuffle } from './types.ts'
 
 interface MintedNft {
@@ -27,22 +27,22 @@ interface MintedNft {
  *
  * @param shown the current metadata
  */
-export async function shuffleOf(
+export async function readShuffle(
   explorer: ExplorerDeps,
   { collection_id, metadata, files, revision }: MintedNft,
   { blockchain, shown }: { blockchain: string; shown: unknown },
 ): Promise<ExplorerShuffle | null> {
-  const minted = readMetadata(metadata)
-  const { provenance_row: text } = isRecord(minted.whole) ? minted.whole : {}
+  const minted = parseMetadata(metadata)
+  const { provenance_row: text } = isRecord(minted.original) ? minted.original : {}
   const slot = typeof text === 'string' && /^[1-9][0-9]{0,9}$/.test(text) ? Number(text) : null
-  const leaves = fileFields(minted, files).find(({ field }) => field === 'provenance')
+  const leaves = toFileFields(minted, files).find(({ field }) => field === 'provenance')
   if (slot === null || leaves == null || leaves.place === null || !isBlockchain(blockchain)) return null
   const { place } = leaves
-  const drop = await explorer.slow.soon(`leaves file ${place}`, '', () => readLeaves(explorer, place))
-  if (drop == null || drop.margin === null || slot > drop.rows) return null
-  const { commitment, seal } = await commitmentsOf(explorer, { collection_id, blockchain }, drop.hash)
+  const drop = await explorer.slow.getSoon(`leaves file ${place}`, '', () => readLeaves(explorer, place))
+  if (drop == null || drop.marginSeconds === null || slot > drop.rows) return null
+  const { commitment, seal } = await readCommitments(explorer, { collection_id, blockchain }, drop.hash)
   const sealTime = seal?.time == null ? null : Date.parse(seal.time) / 1000
-  const round = sealTime === null ? null : roundFor(QUICKNET_TIMES, sealTime + drop.margin)
+  const round = sealTime === null ? null : findRound(QUICKNET_TIMES, sealTime + drop.marginSeconds)
   const { cid, path } = ipfsPathParts(place)
   return {
     slot,
@@ -56,32 +56,34 @@ export async function shuffleOf(
         ? null
         : {
             number: round,
-            time: isoTime(timeOfRound(QUICKNET_TIMES, round) * 1000),
+            time: isoTime(computeRoundTime(QUICKNET_TIMES, round) * 1000),
             url: `https://api.drand.sh/${QUICKNET_TIMES.hash}/public/${round}`,
           },
-    beacon: await explorer.slow.soon(`beacon of ${round} ${signatureIn(shown)}`, '', () => beaconOf(shown, round)),
+    beacon: await explorer.slow.getSoon(`beacon of ${round} ${findSignature(shown)}`, '', () =>
+      identifyBeacon(shown, round),
+    ),
     is_simulated: (await findChain(explorer.db, blockchain))?.network === 'embedded',
   }
 }
 
-function signatureIn(metadata: unknown): string | null {
+function findSignature(metadata: unknown): string | null {
   const { provenance_signature: signature } = isRecord(metadata) ? metadata : {}
   return typeof signature === 'string' && /^[0-9a-f]{96}$/.test(signature) ? signature : null
 }
 
 /** Returns the source of the drand signature in an NFT's metadata. Returns null if the metadata contains none. */
-export async function beaconOf(metadata: unknown, round: number | null): Promise<ExplorerShuffle['beacon']> {
-  const signature = signatureIn(metadata)
+export async function identifyBeacon(metadata: unknown, round: number | null): Promise<ExplorerShuffle['beacon']> {
+  const signature = findSignature(metadata)
   if (round === null || signature === null) return null
-  const { isSigned, QUICKNET } = await import('../../api/beacon.ts')
-  return isSigned(QUICKNET, round, Buffer.from(signature, 'hex')) ? 'drand-quicknet' : 'other'
+  const { isValidSignature, QUICKNET } = await import('../../api/beacon.ts')
+  return isValidSignature(QUICKNET, round, Buffer.from(signature, 'hex')) ? 'drand-quicknet' : 'other'
 }
 
 interface Leaves {
   hash: string
   rows: number
   /** The margin of the shuffle rule in seconds; null if the rows aren't shuffled. */
-  margin: number | null
+  marginSeconds: number | null
 }
 
 /** Maximum size of the shuffle rule in bytes. */
@@ -99,13 +101,13 @@ async function readLeaves({ storage }: ExplorerDeps, place: string): Promise<Lea
     if (start.length < RULE_BYTES) start = Buffer.concat([start, part.subarray(0, RULE_BYTES)])
     for (const byte of part) if (byte === 0x0a) lines++
   }
-  const margin = marginIn(start)
-  return { hash: `0x${hash.digest('hex')}`, rows: margin === null ? lines : lines - 1, margin }
+  const marginSeconds = parseMargin(start)
+  return { hash: `0x${hash.digest('hex')}`, rows: marginSeconds === null ? lines : lines - 1, marginSeconds }
 }
 
-function marginIn(start: Uint8Array): number | null {
+function parseMargin(start: Uint8Array): number | null {
   try {
-    return ruleIn(start)?.marginSeconds ?? null
+    return parseRule(start)?.marginSeconds ?? null
   } catch (error) {
     // The file has a shuffle rule of a newer version of gdn.
     if (error instanceof GdnError) return null
@@ -113,17 +115,17 @@ function marginIn(start: Uint8Array): number | null {
   }
 }
 
-async function commitmentsOf(
+async function readCommitments(
   { db, chains, linkOf }: ExplorerDeps,
   { collection_id, blockchain }: { collection_id: string; blockchain: Blockchain },
   hash: string,
 ): Promise<{ commitment: ExplorerCommitment | null; seal: ExplorerCommitment | null }> {
-  const commitments = await seenCommitments(db, collection_id, [hash, sealOf(hash)])
+  const commitments = await listDeployedCommitments(db, collection_id, [hash, computeSeal(hash)])
   const ids = commitments.flatMap(({ transaction_id: id }) => id ?? [])
   const transactions = new Map(
     (await findTransactions(db, { by: 'id', ids })).map((transaction) => [transaction.id, transaction]),
   )
-  const times = await blockTimes({ db, chains }, blockchain, [...transactions.values()])
+  const times = await readBlockTimes({ db, chains }, blockchain, [...transactions.values()])
   const explorerCommitment = (hashToFind: string): ExplorerCommitment | null => {
     const row = commitments.find((commitment) => commitment.hash === hashToFind)
     if (row === undefined) return null
@@ -138,5 +140,5 @@ async function commitmentsOf(
       time: isoTime(time),
     }
   }
-  return { commitment: explorerCommitment(hash), seal: explorerCommitment(sealOf(hash)) }
+  return { commitment: explorerCommitment(hash), seal: explorerCommitment(computeSeal(hash)) }
 }

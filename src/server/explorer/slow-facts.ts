@@ -8,7 +8,7 @@ interface CachedFact {
   /** Time of the computation, on a monotonic clock. */
   at: number
   /** Duration of the computation in milliseconds. */
-  took: number
+  durationMs: number
   /** The state for which the value was computed. */
   state: string
 }
@@ -23,14 +23,14 @@ export interface SlowFacts {
   /** Returns a value. On first use, and if the value is fast to compute, waits for the current value. */
   get<Value>(name: string, state: string, find: () => Promise<Value>): Promise<Value>
   /** Returns a value without a long wait. On first use, returns null if the value isn't ready. */
-  soon<Value>(name: string, state: string, find: () => Promise<Value>): Promise<Value | null>
+  getSoon<Value>(name: string, state: string, find: () => Promise<Value>): Promise<Value | null>
   /** Counter that increases when a new value is ready after callers received the last value or null. */
-  readonly found: number
+  readonly updateCount: number
   /** Returns whether an outdated value that was returned may now be computed again, and resets this state. */
   isDue(): boolean
 }
 
-const SHARE = 50
+const REST_FACTOR = 50
 /** Values that are computed in fewer milliseconds than this are always current. */
 const FAST_MS = 50
 const MAX_CACHED = 1000
@@ -47,11 +47,11 @@ export function createSlowFacts(): SlowFacts {
     const begun = find()
       .then((value) => {
         const at = performance.now()
-        const [took, before] = [at - since, facts.get(name)]
-        facts.set(name, { value, at, took, state })
+        const [durationMs, before] = [at - since, facts.get(name)]
+        facts.set(name, { value, at, durationMs, state })
         // Callers that waited for the first value have it, unless their wait timed out. While a later value is
         // computed, callers may have received the previous one.
-        const isNews = before === undefined ? took > MAX_WAIT_MS / 2 : !isDeepStrictEqual(before.value, value)
+        const isNews = before === undefined ? durationMs > MAX_WAIT_MS / 2 : !isDeepStrictEqual(before.value, value)
         if (isNews) newsCount++
         return value
       })
@@ -63,8 +63,8 @@ export function createSlowFacts(): SlowFacts {
   /** Returns the last value and the computation in progress. Starts a computation if needed. */
   const ask = (name: string, state: string, find: () => Promise<unknown>) => {
     const fact = facts.get(name)
-    const isQuick = fact !== undefined && fact.took < FAST_MS
-    const rested = fact === undefined || isQuick ? 0 : fact.at + fact.took * SHARE
+    const isQuick = fact !== undefined && fact.durationMs < FAST_MS
+    const rested = fact === undefined || isQuick ? 0 : fact.at + fact.durationMs * REST_FACTOR
     const isFresh = fact !== undefined && (fact.state === state || performance.now() < rested)
     if (isFresh && fact.state !== state) dueAt = Math.min(dueAt, rested)
     const begun = isFresh ? null : (finding.get(name) ?? begin(name, state, find))
@@ -74,7 +74,7 @@ export function createSlowFacts(): SlowFacts {
   }
 
   return {
-    get found() {
+    get updateCount() {
       return newsCount
     },
     isDue() {
@@ -86,7 +86,7 @@ export function createSlowFacts(): SlowFacts {
       const { fact, begun, isReturnedAtOnce } = ask(name, state, find)
       return (isReturnedAtOnce ? fact?.value : await begun) as Value
     },
-    async soon<Value>(name: string, state: string, find: () => Promise<Value>) {
+    async getSoon<Value>(name: string, state: string, find: () => Promise<Value>) {
       const { fact, begun, isReturnedAtOnce } = ask(name, state, find)
       const value = isReturnedAtOnce || begun === null ? null : await withTimeout(begun, MAX_WAIT_MS)
       return (value ?? fact?.value ?? null) as Value | null
@@ -95,7 +95,10 @@ export function createSlowFacts(): SlowFacts {
 }
 
 /** Processes a long list in parts, and yields after each part. */
-export async function inParts<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+export async function forEachWithYield<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
   for (const item of items) {
     await work(item)
     await nextTurn()

@@ -1,6 +1,6 @@
-import { bucketsOf, firstSeqOf } from '../store/explorer-counts.ts'
-import { nftsAt, type SummaryRow } from '../store/explorer-nfts.ts'
-import { countTerms, seqsOfTerms, termsBeginning, withTerms } from '../store/explorer-terms.ts'
+import { firstSeqInBucket, listBuckets } from '../store/explorer-counts.ts'
+import { listNftsAt, type SummaryRow } from '../store/explorer-nfts.ts'
+import { countNftsWithTerms, filterSeqsWithTerms, listSeqsWithTerms, termsBeginning } from '../store/explorer-terms.ts'
 import { titleWords, wordTerm } from '../store/title-index.ts'
 import type { ExplorerDeps } from './explorer.ts'
 
@@ -11,7 +11,7 @@ const MAX_COMPARED = 20_000
 const PAGE_SIZE = 500
 const MAX_FOUND = 1000
 /** Number at which counting stops. Words that occur more often count as equally common. */
-const COMMON = 2000
+const COMMON_WORD_COUNT = 2000
 
 /** The index entries that match one word of the text, with the number of their NFTs. */
 type WordTerms = { terms: string[]; count: number }
@@ -36,13 +36,13 @@ export async function findTitled(
 ): Promise<SummaryRow[]> {
   const words = titleWords(text)
   if (words.length > 0) await indexer.caughtUp()
-  const { from, end } = collectionId === null ? WHOLE_RANGE : await placesHeld(db, collectionId)
+  const { from, end } = collectionId === null ? FULL_SEQ_RANGE : await placesHeld(db, collectionId)
   const results: SummaryRow[] = []
   for (const accountId of words.length === 0 ? [] : accountIds) {
     const wordTerms: WordTerms[] = []
     for (const word of words) {
       const terms = await termsBeginning(db, wordTerm(accountId, word), MAX_ENDINGS)
-      wordTerms.push({ terms, count: await countTerms(db, terms, COMMON) })
+      wordTerms.push({ terms, count: await countNftsWithTerms(db, terms, COMMON_WORD_COUNT) })
     }
     wordTerms.sort((a, b) => a.count - b.count)
     const [rarest, ...commoner] = wordTerms
@@ -54,13 +54,13 @@ export async function findTitled(
       before > from && looked < MAX_COMPARED && results.length < limit;
       looked += atOnce
     ) {
-      const candidates = await seqsOfTerms(db, rarest.terms, { before, limit: atOnce })
+      const candidates = await listSeqsWithTerms(db, rarest.terms, { before, limit: atOnce })
       let seqs = candidates
       for (const { terms } of commoner) {
-        const having = await withTerms(db, seqs, terms)
+        const having = await filterSeqsWithTerms(db, seqs, terms)
         seqs = seqs.filter((seq) => having.has(seq))
       }
-      const rows = await nftsAt(db, seqs)
+      const rows = await listNftsAt(db, seqs)
       results.push(...rows.filter((row) => collectionId === null || row.collection_id === collectionId).reverse())
       before = candidates.at(-1) ?? from
       if (candidates.length < atOnce) break
@@ -69,10 +69,10 @@ export async function findTitled(
   return results.slice(0, limit)
 }
 
-const WHOLE_RANGE = { from: 0, end: Number.MAX_SAFE_INTEGER }
+const FULL_SEQ_RANGE = { from: 0, end: Number.MAX_SAFE_INTEGER }
 
 /** Returns the range of a collection's index positions, so that NFTs outside the range aren't read. */
-async function placesHeld(db: ExplorerDeps['db'], collectionId: string): Promise<typeof WHOLE_RANGE> {
-  const buckets = await bucketsOf(db, { collectionId, run: null })
-  return { from: firstSeqOf(buckets[0]?.bucket ?? 0), end: firstSeqOf((buckets.at(-1)?.bucket ?? -1) + 1) }
+async function placesHeld(db: ExplorerDeps['db'], collectionId: string): Promise<typeof FULL_SEQ_RANGE> {
+  const buckets = await listBuckets(db, { collectionId, run: null })
+  return { from: firstSeqInBucket(buckets[0]?.bucket ?? 0), end: firstSeqInBucket((buckets.at(-1)?.bucket ?? -1) + 1) }
 }

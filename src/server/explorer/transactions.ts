@@ -1,7 +1,7 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import { isoTime } from '../../core/time.ts'
-import { blockTimes, shownChangesOf as changesShown } from '../services/nft-history.ts'
-import { changeTransactionsOf, findTransactions, type SeenTransaction } from '../store/explorer-transactions.ts'
+import { readShownChanges as changesShown, readBlockTimes } from '../services/nft-history.ts'
+import { type ExplorerTransaction, findTransactions, listChangeTransactionIds } from '../store/explorer-transactions.ts'
 import { listHistory } from '../store/nft-history.ts'
 import { type ExplorerDeps, shortenForList } from './explorer.ts'
 import type { ExplorerEvent, Transaction } from './types.ts'
@@ -9,7 +9,7 @@ import type { ExplorerEvent, Transaction } from './types.ts'
 /** Maximum number of events that are shown for an NFT. Older events are omitted. */
 const MAX_EVENTS = 100
 
-export const toExplorerTransaction = ({ linkOf }: ExplorerDeps, row: SeenTransaction): Transaction => ({
+export const toExplorerTransaction = ({ linkOf }: ExplorerDeps, row: ExplorerTransaction): Transaction => ({
   transaction_hash: row.hash,
   kind: row.kind,
   state: row.state,
@@ -28,16 +28,16 @@ interface MintedNft {
 }
 
 /** Returns the transactions of an NFT that this backend signed, oldest first. */
-export async function transactionsOf({ db }: ExplorerDeps, nft: MintedNft): Promise<SeenTransaction[]> {
+export async function listNftTransactions({ db }: ExplorerDeps, nft: MintedNft): Promise<ExplorerTransaction[]> {
   const ids = [
     ...(nft.transaction_id === null ? [] : [nft.transaction_id]),
-    ...(await changeTransactionsOf(db, nft.id)),
+    ...(await listChangeTransactionIds(db, nft.id)),
   ]
   return await findTransactions(db, { by: 'id', ids: [...new Set(ids)] })
 }
 
 /** Returns the events of an NFT, newest first. */
-export async function historyOf(
+export async function readHistory(
   explorer: ExplorerDeps,
   nft: MintedNft,
   blockchain: Blockchain,
@@ -46,8 +46,8 @@ export async function historyOf(
   const events = await listHistory(db, nft, { offset: 0, limit: MAX_EVENTS + 1, newestFirst: true })
   const rows = events.slice(0, MAX_EVENTS)
   const blocks = JSON.stringify(rows.map(({ block_number: block }) => block))
-  const read = async () => Object.fromEntries(await blockTimes({ db, chains }, blockchain, rows))
-  const times = await slow.soon(`times of ${nft.id}`, blocks, read)
+  const read = async () => Object.fromEntries(await readBlockTimes({ db, chains }, blockchain, rows))
+  const times = await slow.getSoon(`times of ${nft.id}`, blocks, read)
   const history: ExplorerEvent[] = []
   // Process rows one after the other, because the metadata of each may be a megabyte long.
   for (const row of rows) {

@@ -22,15 +22,15 @@ export interface WatchListener {
   viewer: Viewer
   subjects: Partial<Record<WatchSubject, string>>
   /** Sends an event. Called immediately after the listener is added, and whenever the data changes. */
-  tell(event: string, json: string): void
+  send(event: string, json: string): void
   /** Ends the stream. */
   end(): void
 }
 
 export interface Watch {
-  /** Adds a listener until `leave` is called. Returns false if there are too many listeners. */
-  listen(listener: WatchListener): boolean
-  leave(listener: WatchListener): void
+  /** Adds a listener until `removeListener` is called. Returns false if there are too many listeners. */
+  addListener(listener: WatchListener): boolean
+  removeListener(listener: WatchListener): void
   /** Ends all streams permanently. */
   close(): void
 }
@@ -46,7 +46,7 @@ export interface WatchOptions {
  * Inverse of the maximum fraction of time that is spent on polls. However, at least one poll happens every {@link
  * LONGEST_WAIT_MS}.
  */
-const SHARE = 20
+const POLL_REST_FACTOR = 20
 const MAX_WAIT_MS = 5000
 
 /**
@@ -62,14 +62,14 @@ export function createWatch(
   /** The last data sent to each listener, by event. */
   const sentItems = new WeakMap<WatchListener, Map<string, string>>()
   let marker: string | null = null
-  let looking = false
+  let isPolling = false
   let isRequestedAgain = false
   /** Time of the next poll for all listeners. */
   let next = 0
   let timer: NodeJS.Timeout | undefined
   let closed = false
 
-  const find = async (key: string, { viewer, subjects }: WatchListener): Promise<string | null> => {
+  const readItem = async (key: string, { viewer, subjects }: WatchListener): Promise<string | null> => {
     if (key === 'overview') return JSON.stringify(await showOverview(explorer, viewer))
     const id = subjects[key as WatchSubject] ?? ''
     const item = await SUBJECTS[key as WatchSubject](explorer, viewer, id)
@@ -88,28 +88,28 @@ export function createWatch(
       for (const event of ['overview', ...SUBJECT_NAMES.filter((name) => listener.subjects[name] !== undefined)]) {
         const id = event === 'overview' ? '' : listener.subjects[event as WatchSubject]
         const key = JSON.stringify([listener.viewer.accountId, event, id])
-        const begun = reads.get(key) ?? find(event, listener).catch(handleFailure)
+        const begun = reads.get(key) ?? readItem(event, listener).catch(handleFailure)
         reads.set(key, begun)
         const json = await begun
         const before = sentItems.get(listener)
         if (json === null || before === undefined || before.get(event) === json) continue
         before.set(event, json)
-        listener.tell(event, json)
+        listener.send(event, json)
       }
     }
     if (failures.length > 0) throw failures[0]
   }
 
-  const look = async () => {
-    if (looking) {
+  const poll = async () => {
+    if (isPolling) {
       isRequestedAgain = true
       return
     }
-    looking = true
+    isPolling = true
     const since = performance.now()
     const isForAll = since >= next
     try {
-      const present = `${await changeMarker(explorer.db)} ${explorer.slow.found}`
+      const present = `${await changeMarker(explorer.db)} ${explorer.slow.updateCount}`
       const hasChanged = isForAll && (present !== marker || explorer.slow.isDue())
       if (isForAll) marker = present
       await notifyAll([...listeners].filter((listener) => hasChanged || sentItems.get(listener)?.size === 0))
@@ -117,25 +117,25 @@ export function createWatch(
       marker = null
       if (!closed) onError(error)
     } finally {
-      looking = false
+      isPolling = false
       const end = performance.now()
-      if (isForAll) next = end + Math.max(everyMs, Math.min(MAX_WAIT_MS, (end - since) * SHARE))
+      if (isForAll) next = end + Math.max(everyMs, Math.min(MAX_WAIT_MS, (end - since) * POLL_REST_FACTOR))
       clearTimeout(timer)
-      if (!closed && listeners.size > 0) timer = setTimeout(look, isRequestedAgain ? 0 : Math.max(0, next - end))
+      if (!closed && listeners.size > 0) timer = setTimeout(poll, isRequestedAgain ? 0 : Math.max(0, next - end))
       isRequestedAgain = false
     }
   }
 
   return {
-    listen(listener) {
+    addListener(listener) {
       const listenersOfAccount = [...listeners].filter((other) => other.viewer.accountId === listener.viewer.accountId)
       if (closed || listeners.size >= limits.total || listenersOfAccount.length >= limits.perAccount) return false
       listeners.add(listener)
       sentItems.set(listener, new Map())
-      void look()
+      void poll()
       return true
     },
-    leave(listener) {
+    removeListener(listener) {
       listeners.delete(listener)
       if (listeners.size === 0) clearTimeout(timer)
     },

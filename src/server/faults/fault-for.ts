@@ -25,7 +25,7 @@ function concerns(rule: FaultRule, endpoint: EndpointName): boolean {
   return named.includes('*') || named.includes(endpoint)
 }
 
-function delayOf(milliseconds: number | [number, number], luck: number): number {
+function chooseDelayMs(milliseconds: number | [number, number], luck: number): number {
   if (typeof milliseconds === 'number') return milliseconds
   const [low, high] = milliseconds
   return Math.round(low + luck * (high - low))
@@ -35,12 +35,16 @@ function delayOf(milliseconds: number | [number, number], luck: number): number 
  * Returns the faults that are injected into a request. The result depends only on the seed, the rules and the request's
  * number, so the n-th request to an endpoint always gets the same faults.
  */
-export function faultFor({ seed, faults }: FaultsFile, endpoint: EndpointName, requestNumber: number): InjectedFault {
+export function chooseFaults(
+  { seed, faults }: FaultsFile,
+  endpoint: EndpointName,
+  requestNumber: number,
+): InjectedFault {
   const injected: InjectedFault = { delayMs: 0, verdict: null }
   for (const [index, rule] of faults.entries()) {
     if (!concerns(rule, endpoint) || draw(seed, endpoint, index, requestNumber) >= rule.share) continue
     if (rule.fault === 'latency')
-      injected.delayMs += delayOf(rule.milliseconds, draw(seed, endpoint, index, requestNumber, 'delay'))
+      injected.delayMs += chooseDelayMs(rule.milliseconds, draw(seed, endpoint, index, requestNumber, 'delay'))
     else injected.verdict ??= rule
   }
   return injected
@@ -48,7 +52,7 @@ export function faultFor({ seed, faults }: FaultsFile, endpoint: EndpointName, r
 
 const percent = (share: number) => `${Number((share * 100).toFixed(3))} %`
 
-function effectOf(rule: FaultRule): string {
+function describeEffect(rule: FaultRule): string {
   switch (rule.fault) {
     case 'latency': {
       const { milliseconds } = rule
@@ -69,5 +73,5 @@ function effectOf(rule: FaultRule): string {
 export function describeRule(rule: FaultRule): string {
   const named: readonly string[] = [rule.endpoint].flat()
   const endpoints = named.includes('*') ? 'all requests' : `${named.join(' and ')} requests`
-  return `${percent(rule.share)} of ${endpoints} ${effectOf(rule)}`
+  return `${percent(rule.share)} of ${endpoints} ${describeEffect(rule)}`
 }

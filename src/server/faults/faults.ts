@@ -3,8 +3,8 @@ import { parseYaml } from '../../api/parse-yaml.ts'
 import { GdnError } from '../../core/errors.ts'
 import { failFreshNfts, holdFreshNfts } from '../state/nfts.ts'
 import type { Db } from '../store/schema.ts'
-import { describeRule, faultFor, type InjectedFault } from './fault-for.ts'
-import { faultsFile } from './schema.ts'
+import { chooseFaults, describeRule, type InjectedFault } from './fault-for.ts'
+import { faultsFileSchema } from './schema.ts'
 
 /** Fault injection, which tests how a client handles server errors. */
 export interface Faults {
@@ -25,7 +25,7 @@ export const FAULTS_HINT = 'See docs/fault-injection.md for the faults and the f
 
 function rulesIn(text: string, file: string) {
   try {
-    return parseYaml(faultsFile, text, file)
+    return parseYaml(faultsFileSchema, text, file)
   } catch (error) {
     throw error instanceof GdnError ? error.withHint(FAULTS_HINT) : error
   }
@@ -46,7 +46,7 @@ export function createFaults({ text, file }: { text: string; file: string }): Fa
     next(endpoint, requestId) {
       const requestNumber = (counts.get(endpoint) ?? 0) + 1
       counts.set(endpoint, requestNumber)
-      const injected = faultFor(rules, endpoint, requestNumber)
+      const injected = chooseFaults(rules, endpoint, requestNumber)
       injectedFaults.set(requestId, injected)
       return injected
     },

@@ -5,15 +5,15 @@ import { MINT_ENDPOINTS } from '../../api/mint-endpoints.ts'
 /** The endpoints whose requests create NFTs. The array's type allows a lookup by any endpoint name. */
 export const MINTING: readonly EndpointName[] = MINT_ENDPOINTS
 
-const MAX_WAIT_MS = 600_000
+const MAX_DELAY_MS = 600_000
 
-const endpointName = z.enum(['*', ...ENDPOINT_NAMES], {
+const endpointNameSchema = z.enum(['*', ...ENDPOINT_NAMES], {
   error: `must be * or an endpoint: ${ENDPOINT_NAMES.join(', ')}`,
 })
 
-const common = {
+const commonFields = {
   /** The endpoints that the rule applies to. `*` matches every endpoint of the API. */
-  endpoint: z.union([endpointName, z.array(endpointName).min(1)], {
+  endpoint: z.union([endpointNameSchema, z.array(endpointNameSchema).min(1)], {
     error: `must be *, an endpoint or a list of endpoints: ${ENDPOINT_NAMES.join(', ')}`,
   }),
   /** Share of the endpoint's requests that get the fault. Default: all of them. */
@@ -24,25 +24,27 @@ const common = {
     .default(1),
 }
 
-const wait = z
+const delaySchema = z
   .int({ error: 'must be a whole number of milliseconds' })
   .min(0, { error: 'must not be negative' })
-  .max(MAX_WAIT_MS, { error: `must be at most ${MAX_WAIT_MS} milliseconds` })
+  .max(MAX_DELAY_MS, { error: `must be at most ${MAX_DELAY_MS} milliseconds` })
 
-const range = z.tuple([wait, wait]).check((context) => {
+const delayRangeSchema = z.tuple([delaySchema, delaySchema]).check((context) => {
   const [low, high] = context.value
   const message = 'must have the lower number first: [low, high]'
   if (low > high) context.issues.push({ code: 'custom', message, input: context.value })
 })
 
-const latency = z.strictObject({
-  ...common,
+const latencySchema = z.strictObject({
+  ...commonFields,
   fault: z.literal('latency'),
-  milliseconds: z.union([wait, range], { error: 'must be a number of milliseconds, or a range: [low, high]' }),
+  milliseconds: z.union([delaySchema, delayRangeSchema], {
+    error: 'must be a number of milliseconds, or a range: [low, high]',
+  }),
 })
 
-const status = z.strictObject({
-  ...common,
+const statusSchema = z.strictObject({
+  ...commonFields,
   fault: z.literal('status'),
   status: z.union([z.literal(429), z.literal(500), z.literal(503)], { error: 'must be 429, 500 or 503' }),
   /** The Retry-After header in seconds, which every 429 has. Default: 1. */
@@ -54,17 +56,17 @@ const status = z.strictObject({
 })
 
 /** Fault that accepts the request but never responds. */
-const timeout = z.strictObject({ ...common, fault: z.literal('timeout') })
+const timeoutSchema = z.strictObject({ ...commonFields, fault: z.literal('timeout') })
 
-const cut = z.strictObject({
-  ...common,
+const cutSchema = z.strictObject({
+  ...commonFields,
   fault: z.literal('cut'),
   when: z.enum(['before', 'after'], { error: 'must be before or after, relative to when the request is accepted' }),
 })
 
-const nft = z
+const nftSchema = z
   .strictObject({
-    ...common,
+    ...commonFields,
     fault: z.literal('nft'),
     becomes: z.enum(['initiated', 'failed'], { error: 'must be initiated or failed' }),
     reason: z.string().min(1, { error: 'must not be empty' }).max(1000, { error: 'is too long' }).optional(),
@@ -81,18 +83,18 @@ const nft = z
 
 const FAULTS = ['latency', 'status', 'timeout', 'cut', 'nft']
 
-const rule = z.discriminatedUnion('fault', [latency, status, timeout, cut, nft], {
+const ruleSchema = z.discriminatedUnion('fault', [latencySchema, statusSchema, timeoutSchema, cutSchema, nftSchema], {
   error: (issue) => (issue.code === 'invalid_union' ? `must be one of ${FAULTS.join(', ')}` : undefined),
 })
 
 /** The schema of a fault file. */
-export const faultsFile = z.strictObject({
+export const faultsFileSchema = z.strictObject({
   seed: z.int({ error: 'must be a whole number' }).default(1),
   faults: z
-    .array(rule)
+    .array(ruleSchema)
     .min(1, { error: 'must have at least one fault' })
     .max(1000, { error: 'must have at most 1000 faults' }),
 })
 
-export type FaultRule = z.output<typeof rule>
-export type FaultsFile = z.output<typeof faultsFile>
+export type FaultRule = z.output<typeof ruleSchema>
+export type FaultsFile = z.output<typeof faultsFileSchema>

@@ -12,14 +12,14 @@ import { MINTS_IN_FLIGHT } from '../chain/evm/remote/remote-network.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
 import { type BackendOptions, type StartedBackend, startBackend } from '../main.ts'
 import { openDatabase } from '../open-database.ts'
-import { chainIdNamed } from '../settings/networks.ts'
+import { findChainId } from '../settings/networks.ts'
 import type { ChainSettings } from '../settings/types.ts'
-import { rememberChain } from '../store/chains.ts'
+import { recordChain } from '../store/chains.ts'
 
 /** Number of blocks until finality. Blocks of a fork are never reverted. */
 const DEPTH = 1
-const FEE_CAP = 10n ** 15n
-const COINS = 10n ** 22n
+const FEE_CAP_WEI = 10n ** 15n
+const SIGNER_BALANCE_WEI = 10n ** 22n
 
 export interface ForkedBackend {
   backend: StartedBackend
@@ -44,7 +44,7 @@ export async function startForkedBackend(
   { blockchain, url }: ForkTarget,
   signal: AbortSignal,
 ): Promise<ForkedBackend> {
-  const chainId = chainIdNamed(blockchain)
+  const chainId = findChainId(blockchain)
   if (chainId === null) {
     throw new GdnError('usage', `${blockchain} can't be forked, because its chain ID is not known`, {
       hint: blockchainHint(blockchain),
@@ -55,15 +55,15 @@ export async function startForkedBackend(
   const fork = await startFork({ blockchain, chainId, urls: [url], providers, folder, depth: DEPTH, signal })
   try {
     const signer = createSigner(randomEvmKey())
-    await fork.call('anvil_setBalance', [signer.address, `0x${COINS.toString(16)}`])
+    await fork.call('anvil_setBalance', [signer.address, `0x${SIGNER_BALANCE_WEI.toString(16)}`])
     const factory = await deployFactory(fork, signer.address)
     const store = await openDatabase(
       { dataDir: options.dataDir, database: undefined, settingsFile: undefined },
-      { make: true },
+      { createIfMissing: true },
     )
     try {
       const chain = { blockchain, network: 'remote', chain_id: chainId, genesis_timestamp: 0 } as const
-      await rememberChain(store.db, { ...chain, factory_address: factory, created_at: Date.now() })
+      await recordChain(store.db, { ...chain, factory_address: factory, created_at: Date.now() })
     } finally {
       await store.close()
     }
@@ -74,7 +74,7 @@ export async function startForkedBackend(
       ...forkSettings(fork),
       confirmations: DEPTH,
       finality: DEPTH,
-      feeCap: FEE_CAP,
+      feeCap: FEE_CAP_WEI,
       mintsInFlight: MINTS_IN_FLIGHT,
       blockExplorerUrl: null,
       isTestNetwork: true,
@@ -91,7 +91,7 @@ export async function startForkedBackend(
     }
   } catch (error) {
     await fork.close()
-    throw forkError(blockchain, fork.failed, error)
+    throw forkError(blockchain, fork.failureSignal, error)
   }
 }
 

@@ -3,12 +3,12 @@ import type { Hex } from '../chain/evm/network.ts'
 
 /** Replaces the addresses of a rehearsal's substitute signers in text and errors with those of the real signers. */
 export interface RealSigners {
-  inText(text: string): string
+  replaceInText(text: string): string
   /**
    * Returns the error with replaced addresses in its message, hint, details and causes. Returns errors of other classes
    * unchanged.
    */
-  inError(error: unknown): unknown
+  replaceInError(error: unknown): unknown
 }
 
 /**
@@ -19,22 +19,22 @@ export function realSigners(pairs: readonly { real: Hex; copy: Hex }[]): RealSig
   const real = new Map(pairs.map((pair) => [digits(pair.copy).toLowerCase(), digits(pair.real)]))
   // Match addresses without 0x, so that addresses in call data are replaced too.
   const copies = new RegExp([...real.keys()].join('|'), 'gi')
-  const inText = (text: string) =>
+  const replaceInText = (text: string) =>
     real.size === 0 ? text : text.replace(copies, (copy) => real.get(copy.toLowerCase()) ?? copy)
-  const inError = (error: unknown): unknown => {
+  const replaceInError = (error: unknown): unknown => {
     if (!(error instanceof GdnError)) return error
     const { code, message, hint, place, details, operationId, cause, stack } = error
-    const named = new GdnError(code, inText(message), {
-      hint: hint && inText(hint),
+    const named = new GdnError(code, replaceInText(message), {
+      hint: hint && replaceInText(hint),
       place,
-      details: details && JSON.parse(inText(JSON.stringify(details))),
+      details: details && JSON.parse(replaceInText(JSON.stringify(details))),
       operationId,
-      cause: inError(cause),
+      cause: replaceInError(cause),
     })
-    if (stack !== undefined) named.stack = inText(stack)
+    if (stack !== undefined) named.stack = replaceInText(stack)
     return named
   }
-  return { inText, inError }
+  return { replaceInText, replaceInError }
 }
 
 const digits = (address: Hex): string => address.slice(2)

@@ -5,15 +5,15 @@ import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { hexQuantity } from '../../core/hex-quantity.ts'
 import type { Secret } from '../../core/secret.ts'
-import { inCoins } from '../../core/units.ts'
-import { callOf, debtOf } from '../chain/evm/cost/debt.ts'
+import { formatCoins } from '../../core/units.ts'
+import { computeDebt, parsePendingCall } from '../chain/evm/cost/debt.ts'
 import { createSigner } from '../chain/evm/create-signer.ts'
 import { randomEvmKey } from '../chain/evm/embedded/embedded-signers.ts'
 import type { Signer } from '../chain/evm/evm-signer.ts'
 import { sendAs } from '../chain/evm/fork/send-as.ts'
 import { FORK_BLOCK_MS, type Fork, forkError, forkSettings, startFork } from '../chain/evm/fork/start-fork.ts'
-import { type Hex, readQuantity } from '../chain/evm/network.ts'
-import { openAddresses } from '../chain/evm/open-signer.ts'
+import { type Hex, parseQuantity } from '../chain/evm/network.ts'
+import { openAddressOnlySigners } from '../chain/evm/open-signer.ts'
 import { encodeAuthorize, isOperator, readAdmin } from '../chain/evm/registry.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
 import { copyCollection } from '../database/copy-collection.ts'
@@ -21,13 +21,13 @@ import { type BackendOptions, startBackend } from '../main.ts'
 import { openDatabase, withDatabase } from '../open-database.ts'
 import { newApiKey, registerApiKey } from '../services/authenticate.ts'
 import type { DatabasePlace } from '../settings/database.ts'
-import { coinOf } from '../settings/networks.ts'
+import { findCoinSymbol } from '../settings/networks.ts'
 import { loadServerSettings, settingsPath } from '../settings/settings.ts'
 import type { ChainSettings } from '../settings/types.ts'
 import { AUTHORIZE_GAS } from '../setup/plan.ts'
 import { type CollectionRow, findCollectionsByAddress } from '../store/collections.ts'
 import type { Store } from '../store/open-store.ts'
-import { listSignedOf } from '../store/transactions.ts'
+import { listSignedTransactions } from '../store/transactions.ts'
 import { type RealSigners, realSigners } from './real-signers.ts'
 
 export interface RehearsalTarget {
@@ -70,14 +70,14 @@ export interface Rehearsal {
   /** Replaces substitute signers with the real signers in messages from the backend. */
   realSigners: RealSigners
   /** Aborted with the reason when the network or the fork's node fails. */
-  failed: AbortSignal
+  failureSignal: AbortSignal
   /**
    * Extends a message about missing funds with the amount by which the pending transactions of the real signers exceed
    * their balances.
    */
-  withDebts(lack: string): string
+  addDebts(lack: string): string
   /** Returns why no further transaction will be signed. Returns null if signing may continue. */
-  halt(): Promise<string | null>
+  findHaltReason(): Promise<string | null>
   /** Closes the backend, and returns the results of its transactions. */
   end(): Promise<RehearsalResult>
   close(): Promise<void>
@@ -106,7 +106,7 @@ export async function openRehearsal(
   { place, blockchain, contract }: RehearsalTarget,
   signal: AbortSignal,
 ): Promise<Rehearsal> {
-  const real = await chainOf(place, blockchain)
+  const real = await readChainSettings(place, blockchain)
   const { chainId, rpcUrls: urls, requestLimits, finality: depth, confirmations } = real
   const fork = await startFork({
     blockchain,
@@ -118,7 +118,7 @@ export async function openRehearsal(
     folder: join(options.dataDir, '..', 'fork'),
   })
   try {
-    const addresses = openAddresses(real.operators).map(({ address }) => checksumAddress(address) as Hex)
+    const addresses = openAddressOnlySigners(real.operators).map(({ address }) => checksumAddress(address) as Hex)
     const { apiKey, factory, owed } = await copyFrom(place, options.dataDir, { blockchain, contract, addresses, fork })
     const substitutes = await substitute(fork, factory, addresses, owed)
     const first = Number(await fork.call<Hex>('eth_blockNumber'))
@@ -133,17 +133,17 @@ export async function openRehearsal(
       apiKey,
       block: fork.block,
       realSigners: realSigners(substitutes.map(({ real, signer }) => ({ real, copy: signer.address }))),
-      failed: fork.failed,
-      withDebts(lack) {
-        const unit = coinOf(chainId) ?? 'coins'
+      failureSignal: fork.failureSignal,
+      addDebts(lack) {
+        const unit = findCoinSymbol(chainId) ?? 'coins'
         const debts = substitutes.filter(({ signer, debt }) => debt > 0n && lack.includes(signer.address))
         const texts = debts.map(
           ({ signer, debt }) =>
-            `; the balance of ${signer.address} is also ${inCoins(debt, 'up')} ${unit} too low for its pending transactions`,
+            `; the balance of ${signer.address} is also ${formatCoins(debt, 'up')} ${unit} too low for its pending transactions`,
         )
         return `${lack}${texts.join('')}`
       },
-      async halt() {
+      async findHaltReason() {
         if (!fork.isIdle()) return null
         const response = await fetch(`${backend.url}/readyz`, { signal })
         const { problems, warnings } = (await response.json()) as { problems: string[]; warnings: string[] }
@@ -152,15 +152,15 @@ export async function openRehearsal(
       },
       async end() {
         await closeBackend()
-        const spent = await Promise.all(substitutes.map((signer) => spentBy(fork, signer)))
-        const { last, ...sums } = await transactionsOf(options.dataDir, signers)
+        const spent = await Promise.all(substitutes.map((signer) => readSpending(fork, signer)))
+        const { last, ...sums } = await summarizeTransactions(options.dataDir, signers)
         const blocks = last === null ? 0 : last - first + confirmations - 1
         return {
           ...sums,
           cost: spent.reduce((sum, signer) => sum + signer.spent, 0n),
           signers: spent,
           blocks,
-          currency: coinOf(chainId),
+          currency: findCoinSymbol(chainId),
           slowerMs: Math.max(0, blocks * (fork.networkBlockMs - FORK_BLOCK_MS)),
         }
       },
@@ -171,11 +171,14 @@ export async function openRehearsal(
     }
   } catch (error) {
     await fork.close()
-    throw forkError(blockchain, fork.failed, error)
+    throw forkError(blockchain, fork.failureSignal, error)
   }
 }
 
-async function chainOf({ dataDir, settingsFile }: DatabasePlace, blockchain: EvmBlockchain): Promise<ChainSettings> {
+async function readChainSettings(
+  { dataDir, settingsFile }: DatabasePlace,
+  blockchain: EvmBlockchain,
+): Promise<ChainSettings> {
   const chain = (await loadServerSettings(dataDir, settingsFile)).chains.get(blockchain)
   if (chain !== undefined) return chain
   throw new GdnError(
@@ -209,10 +212,12 @@ async function copyFrom(place: DatabasePlace, dataDir: string, copying: CopyCont
     const collection = await findCollection({ db }, blockchain, contract)
     const owed = new Map<Hex, bigint>()
     for (const address of addresses) {
-      const calls = (await listSignedOf(db, blockchain, address)).map(({ raw }) => callOf(raw as Hex))
-      owed.set(address, debtOf(calls, await nonceOf(fork, address)).owed)
+      const calls = (await listSignedTransactions(db, blockchain, address)).map(({ raw }) =>
+        parsePendingCall(raw as Hex),
+      )
+      owed.set(address, computeDebt(calls, await readNonce(fork, address)).owed)
     }
-    const target = await openDatabase({ dataDir }, { make: true })
+    const target = await openDatabase({ dataDir }, { createIfMissing: true })
     try {
       await copyCollection(db, target.db, collection)
       // The copied database already has all earlier events. Without these values, the backend would read all blocks
@@ -254,10 +259,10 @@ async function findCollection(
   })
 }
 
-const nonceOf = async (fork: Fork, address: Hex) =>
-  Number(readQuantity(await fork.call('eth_getTransactionCount', [address, 'latest'])))
-const balanceOf = async (fork: Fork, address: Hex) =>
-  readQuantity(await fork.call('eth_getBalance', [address, 'latest']))
+const readNonce = async (fork: Fork, address: Hex) =>
+  Number(parseQuantity(await fork.call('eth_getTransactionCount', [address, 'latest'])))
+const readBalance = async (fork: Fork, address: Hex) =>
+  parseQuantity(await fork.call('eth_getBalance', [address, 'latest']))
 
 /**
  * Creates a substitute for each real signer, with the nonce and the available balance of the real signer. The factory
@@ -275,10 +280,10 @@ async function substitute(
   const substitutes: SubstituteSigner[] = []
   for (const real of addresses) {
     const signer = createSigner(randomEvmKey())
-    const free = (await balanceOf(fork, real)) - (owed.get(real) ?? 0n)
+    const free = (await readBalance(fork, real)) - (owed.get(real) ?? 0n)
     const [balance, debt] = free > 0n ? [free, 0n] : [0n, -free]
     await fork.call('anvil_setBalance', [signer.address, hexQuantity(balance)])
-    await fork.call('anvil_setNonce', [signer.address, hexQuantity(await nonceOf(fork, real))])
+    await fork.call('anvil_setNonce', [signer.address, hexQuantity(await readNonce(fork, real))])
     if (await isOperator(network, factory, real)) {
       await sendAs(fork, admin, { to: factory, data: encodeAuthorize(signer.address), gas: AUTHORIZE_GAS })
     }
@@ -287,11 +292,11 @@ async function substitute(
   return substitutes
 }
 
-async function spentBy(fork: Fork, { real, signer, balance }: SubstituteSigner): Promise<SignerResult> {
-  return { address: real, balance, spent: balance - (await balanceOf(fork, signer.address)) }
+async function readSpending(fork: Fork, { real, signer, balance }: SubstituteSigner): Promise<SignerResult> {
+  return { address: real, balance, spent: balance - (await readBalance(fork, signer.address)) }
 }
 
-async function transactionsOf(dataDir: string, signers: readonly Signer[]) {
+async function summarizeTransactions(dataDir: string, signers: readonly Signer[]) {
   return await withDatabase({ dataDir }, async ({ db }) => {
     const rows = await db
       .selectFrom('transactions')

@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod'
 import type { Endpoint } from '../../api/endpoint.ts'
 import { type Contracts, type EndpointName, loadEndpoints } from '../../api/endpoints.ts'
-import { TITLES } from '../../api/errors.ts'
-import { RUN_ID } from '../../api/fields.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
+import { RUN_ID_PATTERN } from '../../api/fields.ts'
 import { HEADERS, IDEMPOTENCY_ERRORS } from '../../api/headers.ts'
 import { MAX_NFTS_PER_REQUEST } from '../../api/metadata.ts'
 import { type FieldIssue, validate } from '../../api/validate.ts'
@@ -12,7 +12,7 @@ import { ownTurn } from '../../core/turns.ts'
 import type { AcceptedRequest } from '../services/accept.ts'
 import { fieldIssuesError, Refusal } from '../services/refusals.ts'
 import type { RequestOf, RunCostLimit, ServiceDeps, ServiceRequest } from '../services/services.ts'
-import { callerOf } from './auth.ts'
+import { requireCaller } from './auth.ts'
 import { createHeldReads, type HeldReads } from './held-reads.ts'
 import { requestOrigin } from './hosts.ts'
 import { createRateLimit } from './rate-limits.ts'
@@ -67,24 +67,29 @@ export async function loadServices(): Promise<void> {
   await Promise.all(Object.values(SERVICES).map((load) => load()))
 }
 
-const MAX_IDEMPOTENCY_KEY = 255
+const MAX_IDEMPOTENCY_KEY_LENGTH = 255
 
-function idempotencyKey(request: FastifyRequest): string | null {
+function parseIdempotencyKey(request: FastifyRequest): string | null {
   const header = request.headers[HEADERS.idempotencyKey]
   if (header === undefined) return null
   const key = String(header)
-  if (key === '' || key.length > MAX_IDEMPOTENCY_KEY) {
-    throw new Refusal(400, TITLES.badRequest, `Idempotency-Key must have 1 to ${MAX_IDEMPOTENCY_KEY} characters`, {
-      [HEADERS.errorCode]: IDEMPOTENCY_ERRORS.invalid,
-    })
+  if (key === '' || key.length > MAX_IDEMPOTENCY_KEY_LENGTH) {
+    throw new Refusal(
+      400,
+      ERROR_TITLES.badRequest,
+      `Idempotency-Key must have 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} characters`,
+      {
+        [HEADERS.errorCode]: IDEMPOTENCY_ERRORS.invalid,
+      },
+    )
   }
   return key
 }
 
 /** Returns the request's run; null if it has none. Ignores a header that isn't a run ID. */
-function runOf(request: FastifyRequest): string | null {
+function parseRun(request: FastifyRequest): string | null {
   const header = request.headers[HEADERS.run]
-  return typeof header === 'string' && RUN_ID.test(header) ? header : null
+  return typeof header === 'string' && RUN_ID_PATTERN.test(header) ? header : null
 }
 
 const MAX_COST = /^([0-9]{1,40})(;set)?$/
@@ -92,14 +97,14 @@ const MAX_COST = /^([0-9]{1,40})(;set)?$/
 /**
  * Returns the cost limit of the request's run. Rejects an invalid value, because ignoring it could cost the user money.
  */
-function maxCostOf(request: FastifyRequest): RunCostLimit | null {
+function parseMaxCost(request: FastifyRequest): RunCostLimit | null {
   const header = request.headers[HEADERS.runMaxCost]
   if (header === undefined) return null
   const [, wei, isSet] = MAX_COST.exec(String(header)) ?? []
-  if (wei !== undefined && runOf(request) !== null) return { wei: BigInt(wei), isSet: isSet !== undefined }
+  if (wei !== undefined && parseRun(request) !== null) return { wei: BigInt(wei), isSet: isSet !== undefined }
   throw new Refusal(
     400,
-    TITLES.badRequest,
+    ERROR_TITLES.badRequest,
     `${HEADERS.runMaxCost} must be an amount in wei as decimal digits, and requires ${HEADERS.run}`,
   )
 }
@@ -108,10 +113,10 @@ function maxCostOf(request: FastifyRequest): RunCostLimit | null {
  * Returns whether the request may only use a blockchain whose coins have no value. Rejects an invalid header, because
  * ignoring it could cost the user money.
  */
-function onlyWithoutValue(request: FastifyRequest): boolean {
+function parseOnlyWithoutValue(request: FastifyRequest): boolean {
   const header = request.headers[HEADERS.onlyWithoutValue]
   if (header === undefined || header === 'yes') return header === 'yes'
-  throw new Refusal(400, TITLES.badRequest, `${HEADERS.onlyWithoutValue} must be yes`)
+  throw new Refusal(400, ERROR_TITLES.badRequest, `${HEADERS.onlyWithoutValue} must be yes`)
 }
 
 function asObject(body: unknown): Record<string, unknown> {
@@ -132,7 +137,7 @@ function refuseTooMany(body: unknown): void {
   const { metadata } = asObject(body)
   if (!Array.isArray(metadata) || metadata.length <= MAX_NFTS_PER_REQUEST) return
   const message = `metadata has ${metadata.length} NFTs, but a request can have at most ${MAX_NFTS_PER_REQUEST}`
-  throw new Refusal(413, TITLES.tooLarge, message)
+  throw new Refusal(413, ERROR_TITLES.tooLarge, message)
 }
 
 /**
@@ -169,7 +174,7 @@ function addEndpoint(
   const limit = createRateLimit(endpoint, rateLimits, deps.store)
   const contracts = { '1.1': inVersion(endpoint, '1.1'), '1.2': inVersion(endpoint, '1.2') }
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
-    const { keyId, accountId } = callerOf(request)
+    const { keyId, accountId } = requireCaller(request)
     reply.headers(await limit(keyId))
     refuseTooMany(request.body)
     if (endpoint.creates !== null && isLarge(request.body)) await ownTurn()
@@ -183,11 +188,11 @@ function addEndpoint(
       // SERVICES pairs each service with the schema of its endpoint.
       parsed: validated.value as never,
       body: asObject(request.body),
-      idempotencyKey: endpoint.creates === null ? null : idempotencyKey(request),
+      idempotencyKey: endpoint.creates === null ? null : parseIdempotencyKey(request),
       requestId: request.ownId,
-      run: runOf(request),
-      maxCost: maxCostOf(request),
-      onlyWithoutValue: onlyWithoutValue(request),
+      run: parseRun(request),
+      maxCost: parseMaxCost(request),
+      onlyWithoutValue: parseOnlyWithoutValue(request),
       origin: () => requestOrigin(request),
     }
     if (endpoint.creates === null) {
@@ -209,7 +214,7 @@ function addEndpoint(
 export async function addApiRoutes(app: FastifyInstance, deps: ServiceDeps, rateLimits: boolean): Promise<void> {
   const { files: _, ...endpoints } = await loadEndpoints()
   const heldReads = createHeldReads(deps.store.db)
-  app.draining.begun.addEventListener('abort', () => heldReads.end())
+  app.draining.beginSignal.addEventListener('abort', () => heldReads.end())
   app.addHook('preClose', async () => heldReads.end())
   for (const endpoint of Object.values(endpoints)) {
     addEndpoint(app, deps, endpoint, SERVICES[endpoint.name], { rateLimits, held: heldReads })

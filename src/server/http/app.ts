@@ -1,6 +1,6 @@
 import cors from '@fastify/cors'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { CAPABILITIES, HEADERS } from '../../api/headers.ts'
 import { type ApiVersion, DEFAULT_API_VERSION } from '../../api/versions.ts'
 import type { Faults } from '../faults/faults.ts'
@@ -30,7 +30,7 @@ import { addMetrics } from './metrics.ts'
 import { addOpenApi } from './openapi.ts'
 import { RATE_LIMIT_HEADER } from './rate-limits.ts'
 import { refuseRepeatedHeaders } from './repeated-headers.ts'
-import { addRequestIds, requestIdOf } from './request-id.ts'
+import { addRequestIds, chooseRequestId } from './request-id.ts'
 import { addRequestLog } from './request-log.ts'
 import { addRpcRoutes } from './rpc.ts'
 import { addSecurityHeaders, setSecurityHeaders } from './security-headers.ts'
@@ -39,11 +39,11 @@ import { createTrust } from './trusted-proxies.ts'
 import { addUnreadBodies, isLingering } from './unread-bodies.ts'
 import { addWalletRoutes } from './wallet.ts'
 
-const BODY_LIMIT = 4 * 1024 * 1024
+const BODY_LIMIT_BYTES = 4 * 1024 * 1024
 const REQUEST_TIMEOUT_MS = 60_000
 
 /** Matches the paths of routes that pages of other origins may use. */
-const OPEN_TO_PAGES = /^\/(api|v1|ipfs|rpc)\//
+const CROSS_ORIGIN_PATH_PATTERN = /^\/(api|v1|ipfs|rpc)\//
 const { apiKey, idempotencyKey, run, runMaxCost, onlyWithoutValue, ...RESPONSE_HEADERS } = HEADERS
 const CORS = {
   methods: ['GET', 'POST'],
@@ -120,14 +120,14 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const http = { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: requestTimeoutMs / 10 }
   const app: FastifyInstance = Fastify({
     logger: false,
-    bodyLimit: BODY_LIMIT,
+    bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: requestTimeoutMs,
     connectionTimeout: requestTimeoutMs * 2,
     ...(tls === undefined ? { http } : { https: { ...http, ...TLS_OPTIONS, ...tls } }),
     trustProxy: isTrusted,
     forceCloseConnections: true,
     exposeHeadRoutes: false,
-    genReqId: requestIdOf,
+    genReqId: chooseRequestId,
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',
     routerOptions: { maxParamLength: 500 },
@@ -150,7 +150,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   addJsonBodies(app)
   app.setErrorHandler(handleError)
   app.setNotFoundHandler(() => {
-    throw new Refusal(404, TITLES.notFound, 'this path does not exist')
+    throw new Refusal(404, ERROR_TITLES.notFound, 'this path does not exist')
   })
 
   app.decorate('draining', addDraining(app))
@@ -164,7 +164,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     // Set CORS headers before authentication, so that a page can also read error responses.
     hook: 'onRequest',
     delegator: (request, decide) =>
-      decide(null, { ...CORS, origin: OPEN_TO_PAGES.test(request.url ?? '') ? '*' : false }),
+      decide(null, { ...CORS, origin: CROSS_ORIGIN_PATH_PATTERN.test(request.url ?? '') ? '*' : false }),
   })
   refuseRepeatedHeaders(app)
   const refuseRemoteLocalKey = addAuthentication(app, deps, { allowLocalKey, isTrusted, apiVersion })

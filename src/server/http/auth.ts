@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import type { ApiVersion } from '../../api/versions.ts'
 import { authenticate, type Caller } from '../services/authenticate.ts'
@@ -18,7 +18,7 @@ export interface AuthenticationOptions {
 }
 
 /** Returns whether a request comes from this machine and isn't forwarded by a proxy for another machine. */
-export function isHere(
+export function isLocalRequest(
   { ip, raw, headers }: Pick<FastifyRequest, 'ip' | 'raw' | 'headers'>,
   isTrusted: AuthenticationOptions['isTrusted'],
 ): boolean {
@@ -50,8 +50,8 @@ export function addAuthentication(
     return accountId === (await local)
   }
   const refuseRemoteLocalKey: RefuseRemoteLocalKey = async (request, caller) => {
-    if (allowLocalKey || isHere(request, isTrusted) || !(await isLocalAccount(caller))) return
-    throw new Refusal(403, TITLES.forbidden, LOCAL_KEY_REJECTED)
+    if (allowLocalKey || isLocalRequest(request, isTrusted) || !(await isLocalAccount(caller))) return
+    throw new Refusal(403, ERROR_TITLES.forbidden, LOCAL_KEY_REJECTED)
   }
   app.decorateRequest('caller', null)
   app.decorateRequest('apiVersion', apiVersion)
@@ -80,7 +80,7 @@ const LOCAL_KEY_REJECTED =
   "the local account's key is accepted only from the server's own machine: create another with `gdn key create`, or see --allow-local-key"
 
 /** Returns the caller of a request to a route that requires an API key. */
-export function callerOf(request: FastifyRequest): Caller {
+export function requireCaller(request: FastifyRequest): Caller {
   if (request.caller === null) throw new Error(`the route ${request.routeOptions.url} is public`)
   return request.caller
 }

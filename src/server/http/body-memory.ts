@@ -1,6 +1,6 @@
 import { Transform } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import { Refusal } from '../services/refusals.ts'
 import { clientNetwork } from './connections.ts'
@@ -65,7 +65,7 @@ export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: Bod
 const busyError = (status: 429 | 503, who: string) =>
   new Refusal(
     status,
-    status === 429 ? TITLES.tooManyRequests : TITLES.unavailable,
+    status === 429 ? ERROR_TITLES.tooManyRequests : ERROR_TITLES.unavailable,
     `${who} too many large requests at once; nothing was accepted`,
     { [HEADERS.retryAfter]: '1', [HEADERS.requestAccepted]: 'no', connection: 'close' },
   )

@@ -2,7 +2,7 @@
  * The HTML page of `/docs`: its markup, and styles in addition to those of Swagger UI. Its script is
  * src/explorer/docs.ts.
  */
-export const PAGE = `<!doctype html>
+export const DOCS_PAGE = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">

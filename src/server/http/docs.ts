@@ -3,10 +3,10 @@ import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { systemCode } from '../../core/errors.ts'
 import { Refusal } from '../services/refusals.ts'
-import { DOCS_STYLE, PAGE } from './docs-page.ts'
+import { DOCS_PAGE, DOCS_STYLE } from './docs-page.ts'
 
 const compress = promisify(gzip)
 const decompress = promisify(gunzip)
@@ -16,7 +16,7 @@ const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js']
 /** Files that are built together with the web explorer, by their names under `/docs`. */
 const BUILT_FILES: Readonly<Record<string, string>> = { 'page.js': 'docs.js', 'theme.js': 'theme.js' }
 
-const SECURITY = {
+const DOCS_SECURITY_HEADERS = {
   // Allow only resources of this server, and no eval.
   'content-security-policy': [
     "default-src 'none'",
@@ -39,17 +39,17 @@ export function addDocs(app: FastifyInstance): void {
   for (const url of ['/docs', '/docs/']) {
     app.get(url, { config }, (_request, reply) =>
       reply
-        .headers({ ...SECURITY, 'cache-control': 'no-cache' })
+        .headers({ ...DOCS_SECURITY_HEADERS, 'cache-control': 'no-cache' })
         .type('text/html; charset=utf-8')
-        .send(PAGE),
+        .send(DOCS_PAGE),
     )
   }
   app.get('/docs/:file', { config }, async (request, reply) => {
     const { file } = request.params as { file: string }
     const content = await readAsset(file)
-    if (content === null) throw new Refusal(404, TITLES.notFound, `/docs/${file} does not exist`)
+    if (content === null) throw new Refusal(404, ERROR_TITLES.notFound, `/docs/${file} does not exist`)
     reply
-      .headers({ ...SECURITY, 'cache-control': 'public, max-age=3600', vary: 'accept-encoding' })
+      .headers({ ...DOCS_SECURITY_HEADERS, 'cache-control': 'public, max-age=3600', vary: 'accept-encoding' })
       .type(file.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8')
     const compressed = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
     if (compressed) reply.header('content-encoding', 'gzip')

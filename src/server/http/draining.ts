@@ -8,7 +8,7 @@ const CHECK_INTERVAL_MS = 50
 /** The functions that stop a server without losing requests. */
 export interface Draining {
   /** Signal that is aborted when the drain begins. */
-  readonly begun: AbortSignal
+  readonly beginSignal: AbortSignal
   /**
    * Begins the drain. From then on, every response closes its connection, so that clients connect to another process.
    */
@@ -24,19 +24,19 @@ export interface Draining {
  */
 export function addDraining(app: FastifyInstance): Draining {
   const { server } = app
-  const open = new Set<ServerResponse>()
+  const openResponses = new Set<ServerResponse>()
   const streams = new Set<ServerResponse>()
   const drain = new AbortController()
-  const begun = drain.signal
+  const beginSignal = drain.signal
   server.on('request', (_request, response) => {
-    open.add(response)
+    openResponses.add(response)
     response.once('close', () => {
-      open.delete(response)
+      openResponses.delete(response)
       streams.delete(response)
     })
   })
   const sendConnectionClose = (reply: FastifyReply) => {
-    if (begun.aborted) reply.header('connection', 'close')
+    if (beginSignal.aborted) reply.header('connection', 'close')
   }
   app.addHook('onRequest', async (_request, reply) => sendConnectionClose(reply))
   app.addHook('onSend', async (_request, reply) => {
@@ -47,14 +47,14 @@ export function addDraining(app: FastifyInstance): Draining {
   })
 
   return {
-    begun,
+    beginSignal,
     begin: () => drain.abort(),
 
     async finish(withinMs) {
       drain.abort()
       server.close()
       for (const stream of streams) stream.end()
-      for (const late = performance.now() + withinMs; open.size > 0 && performance.now() < late; ) {
+      for (const late = performance.now() + withinMs; openResponses.size > 0 && performance.now() < late; ) {
         await delay(CHECK_INTERVAL_MS)
         server.closeIdleConnections()
       }

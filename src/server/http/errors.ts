@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorForm, ErrorFormA, ErrorFormB } from '../../api/errors.ts'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import { messageOf } from '../../core/errors.ts'
 import { isDiskFull } from '../data-dir/disk-full.ts'
@@ -14,7 +14,7 @@ import { SECURITY_HEADERS } from './security-headers.ts'
 
 const formA = (title: string, message: string): ErrorFormA => ({ error: { title, message } })
 
-function bodyOf(form: ErrorForm, refusal: Refusal): ErrorFormA | ErrorFormB {
+function toErrorBody(form: ErrorForm, refusal: Refusal): ErrorFormA | ErrorFormB {
   if (form === 'B') return formB(refusal)
   const { error } = formA(refusal.title, refusal.message)
   return { error: { ...error, ...refusal.details } }
@@ -23,16 +23,16 @@ function bodyOf(form: ErrorForm, refusal: Refusal): ErrorFormA | ErrorFormB {
 /** Returns the rejection for a client error of the framework; null for other errors. */
 function toRefusal(error: FastifyError, validationStatus: number): Refusal | null {
   const status = error.statusCode ?? 500
-  if (status === 413) return new Refusal(413, TITLES.tooLarge, 'the body is larger than this server accepts')
+  if (status === 413) return new Refusal(413, ERROR_TITLES.tooLarge, 'the body is larger than this server accepts')
   if (status === 415) {
-    return new Refusal(415, TITLES.unsupportedMediaType, 'the body must have the content-type application/json')
+    return new Refusal(415, ERROR_TITLES.unsupportedMediaType, 'the body must have the content-type application/json')
   }
   if (status === 400) {
     return error.code === 'FST_ERR_BAD_URL'
-      ? new Refusal(400, TITLES.badRequest, 'the path is not valid')
-      : new Refusal(validationStatus, TITLES.validation, `the body is not valid JSON: ${error.message}`)
+      ? new Refusal(400, ERROR_TITLES.badRequest, 'the path is not valid')
+      : new Refusal(validationStatus, ERROR_TITLES.validation, `the body is not valid JSON: ${error.message}`)
   }
-  if (status >= 400 && status < 500) return new Refusal(status, TITLES.badRequest, error.message)
+  if (status >= 400 && status < 500) return new Refusal(status, ERROR_TITLES.badRequest, error.message)
   return null
 }
 
@@ -54,12 +54,12 @@ const RETRY_SECONDS = '1'
  */
 function fromDatabase(error: FastifyError, validationStatus: number, log: Log): Refusal | null {
   if (isUnstorableText(error)) {
-    return new Refusal(validationStatus, TITLES.validation, 'a string in the body has a NUL character')
+    return new Refusal(validationStatus, ERROR_TITLES.validation, 'a string in the body has a NUL character')
   }
   if (!isDatabaseGone(error)) return null
   log.warn({ error: messageOf(error) }, 'the database is unreachable')
   const headers = { [HEADERS.retryAfter]: RETRY_SECONDS }
-  return new Refusal(503, TITLES.unavailable, 'the database is unreachable: try again', headers)
+  return new Refusal(503, ERROR_TITLES.unavailable, 'the database is unreachable: try again', headers)
 }
 
 /**
@@ -90,7 +90,7 @@ export function createErrorHandler(log: Log) {
           fromDatabase(error, validationStatus, log))
     if (refusal !== null) {
       if (refusal.cause !== undefined) log.warn({ error: messageOf(refusal.cause) }, refusal.message)
-      reply.code(refusal.status).headers(refusal.headers).send(bodyOf(form, refusal))
+      reply.code(refusal.status).headers(refusal.headers).send(toErrorBody(form, refusal))
       return
     }
     const { id } = request
@@ -100,7 +100,7 @@ export function createErrorHandler(log: Log) {
       'a request failed unexpectedly',
     )
     const message = `an unexpected error occurred on the server: its log has details of the request ${id}`
-    reply.code(500).send(bodyOf(form, new Refusal(500, TITLES.internal, message)))
+    reply.code(500).send(toErrorBody(form, new Refusal(500, ERROR_TITLES.internal, message)))
   }
 }
 
@@ -112,7 +112,7 @@ const UNREAD = {
 
 /** Returns the response to a request that can't be read: it isn't valid HTTP, has large headers, or arrives slowly. */
 export function rawResponse(status: keyof typeof UNREAD, headers: Readonly<Record<string, string>>): string {
-  const body = JSON.stringify(formA(TITLES.badRequest, UNREAD[status]))
+  const body = JSON.stringify(formA(ERROR_TITLES.badRequest, UNREAD[status]))
   return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
     'content-type: application/json; charset=utf-8',

@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import type { Viewer } from '../explorer/explorer.ts'
-import { admit, endSession, resumeSession, SESSION_MS, signSession } from '../explorer/session.ts'
+import { authenticateKey, endSession, resumeSession, SESSION_LIFETIME_MS, signSession } from '../explorer/session.ts'
 import type { ExplorerSession } from '../explorer/types.ts'
 import { Refusal } from '../services/refusals.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import { accountEmail } from '../store/accounts.ts'
 import type { BackendIdentity } from '../store/identity.ts'
-import { isHere, type RefuseRemoteLocalKey } from './auth.ts'
+import { isLocalRequest, type RefuseRemoteLocalKey } from './auth.ts'
 import { clientNetwork } from './connections.ts'
 import { isForeignPage, isLoopbackHost } from './hosts.ts'
 
@@ -35,7 +35,7 @@ export interface ExplorerAccess {
    * Returns the current viewer; null if access has ended. Call this function repeatedly during a streamed response,
    * because the session may end before the stream.
    */
-  viewerOf(request: FastifyRequest): Promise<Viewer | null>
+  findViewer(request: FastifyRequest): Promise<Viewer | null>
 }
 
 /**
@@ -47,15 +47,15 @@ export function addExplorerAccess(
   { store: { db }, now, signedUrls }: Pick<ServiceDeps, 'store' | 'now' | 'signedUrls'>,
   { host, allowedHosts, isTrusted, refuseRemoteLocalKey, version, identity }: AccessOptions,
 ): ExplorerAccess {
-  const bound = isLoopbackHost(host.toLowerCase())
-  const isOpen = (request: FastifyRequest) => bound && isHere(request, isTrusted)
+  const isLoopbackServer = isLoopbackHost(host.toLowerCase())
+  const isOpen = (request: FastifyRequest) => isLoopbackServer && isLocalRequest(request, isTrusted)
   const countLogin = createLoginLimit()
   const signer = { secret: signedUrls.secret, incarnation: identity.incarnation }
   // Browsers send a cookie to every port of a host, so backends on one host need distinct cookie names.
   const cookie = `gdn_session_${identity.id.slice(0, 8)}`
 
   const callerOf = async (request: FastifyRequest) => {
-    const session = cookieOf(request, cookie)
+    const session = readCookie(request, cookie)
     const caller = session === null ? null : await resumeSession(db, signer, session, now())
     if (caller === null) return null
     // Also reject the cookie of a session whose key isn't accepted from the client's machine.
@@ -65,7 +65,7 @@ export function addExplorerAccess(
     )
   }
 
-  const viewerOf = async (request: FastifyRequest): Promise<Viewer | null> => {
+  const findViewer = async (request: FastifyRequest): Promise<Viewer | null> => {
     if (isOpen(request)) return { accountId: null }
     const caller = await callerOf(request)
     return caller === null ? null : { accountId: caller.accountId }
@@ -81,9 +81,13 @@ export function addExplorerAccess(
   app.addHook('onRequest', async (request) => {
     if (request.routeOptions.config.access !== 'explorer') return
     refuseForeign(request)
-    request.viewer = await viewerOf(request)
+    request.viewer = await findViewer(request)
     if (request.viewer === null) {
-      throw new Refusal(401, TITLES.unauthorized, 'log in with POST /explorer/login and an API key that can read NFTs')
+      throw new Refusal(
+        401,
+        ERROR_TITLES.unauthorized,
+        'log in with POST /explorer/login and an API key that can read NFTs',
+      )
     }
   })
 
@@ -92,7 +96,7 @@ export function addExplorerAccess(
     // A page of another site can embed a response, for example as an image. Although it can't read the response, it
     // would put load on the backend. Such requests have no Origin.
     if (isForeignPage(request, allowedHosts) || (origin === undefined && site === 'cross-site')) {
-      throw new Refusal(403, TITLES.forbidden, 'pages from other origins may not use the web explorer')
+      throw new Refusal(403, ERROR_TITLES.forbidden, 'pages from other origins may not use the web explorer')
     }
   }
 
@@ -109,30 +113,30 @@ export function addExplorerAccess(
   }
   app.post('/explorer/login', { config, bodyLimit: LOGIN_BODY_LIMIT, onRequest }, async (request, reply) => {
     const { api_key: key } = (request.body ?? {}) as { api_key?: unknown }
-    if (typeof key !== 'string') throw new Refusal(400, TITLES.validation, 'api_key must be a string')
-    const caller = await admit(db, key.trim(), now())
+    if (typeof key !== 'string') throw new Refusal(400, ERROR_TITLES.validation, 'api_key must be a string')
+    const caller = await authenticateKey(db, key.trim(), now())
     await refuseRemoteLocalKey(request, caller)
     const session = signSession(signer, { keyId: caller.keyId, now: now() })
-    setCookie(request, reply, cookie, session, SESSION_MS / 1000)
+    setCookie(request, reply, cookie, session, SESSION_LIFETIME_MS / 1000)
     return await sessionOf(caller.accountId, isOpen(request))
   })
   app.post('/explorer/logout', { config, bodyLimit: LOGIN_BODY_LIMIT }, async (request, reply) => {
     refuseForeign(request)
-    const session = cookieOf(request, cookie)
+    const session = readCookie(request, cookie)
     if (session !== null) await endSession(db, signer, session, now())
     setCookie(request, reply, cookie, '', 0)
     return await sessionOf(null, isOpen(request))
   })
-  return { viewerOf }
+  return { findViewer }
 }
 
 /** Returns the viewer of a request to a route with the access `explorer`. */
-export function viewerOf(request: FastifyRequest): Viewer {
+export function requireViewer(request: FastifyRequest): Viewer {
   if (request.viewer === null) throw new Error(`the route ${request.routeOptions.url} is not the explorer's`)
   return request.viewer
 }
 
-function cookieOf({ headers: { cookie = '' } }: FastifyRequest, name: string): string | null {
+function readCookie({ headers: { cookie = '' } }: FastifyRequest, name: string): string | null {
   for (const part of cookie.split(';')) {
     const at = part.indexOf('=')
     if (at > 0 && part.slice(0, at).trim() === name) return part.slice(at + 1).trim()
@@ -163,7 +167,7 @@ function createLoginLimit(): (client: string) => Promise<void> {
     const { allowed, msBeforeNext } = await (await limiter)(client)
     if (allowed) return
     const wait = Math.max(1, Math.ceil(msBeforeNext / 1000))
-    throw new Refusal(429, TITLES.tooManyRequests, `too many logins; wait ${wait} s`, {
+    throw new Refusal(429, ERROR_TITLES.tooManyRequests, `too many logins; wait ${wait} s`, {
       [HEADERS.retryAfter]: String(wait),
     })
   }

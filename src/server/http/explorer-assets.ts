@@ -43,11 +43,11 @@ export function loadExplorer(): Promise<ExplorerAssets> {
 
 async function load(): Promise<ExplorerAssets> {
   const { entries, files } = (await readBuilt()) ?? (await buildNow())
-  const assets = new Map(files.map(({ name, contents }) => [name, assetOf(name, contents)]))
-  return { page: pageOf(entries), assets, built: (name) => assets.get(entries[name] ?? '')?.gzipped ?? null }
+  const assets = new Map(files.map(({ name, contents }) => [name, toAsset(name, contents)]))
+  return { page: renderPage(entries), assets, built: (name) => assets.get(entries[name] ?? '')?.gzipped ?? null }
 }
 
-function assetOf(name: string, gzipped: Buffer): Asset {
+function toAsset(name: string, gzipped: Buffer): Asset {
   const contentType = TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream'
   return { contentType, gzipped, plain: () => decompress(gzipped) }
 }
@@ -73,7 +73,7 @@ async function buildNow(): Promise<Bundle> {
   return await bundleExplorer()
 }
 
-const pageOf = (entries: Bundle['entries']) => `<!doctype html>
+const renderPage = (entries: Bundle['entries']) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { IMMUTABLE_CACHE_CONTROL } from '../../object-store/bucket.ts'
 import { Refusal } from '../services/refusals.ts'
 
@@ -16,7 +16,7 @@ const PAGES = [
   '/go',
 ]
 
-const SECURITY = {
+const PAGE_SECURITY_HEADERS = {
   // Allow only resources of this server, and no inline code, eval, or HTML from text.
   'content-security-policy': [
     "default-src 'none'",
@@ -44,7 +44,7 @@ export function addExplorerPage(app: FastifyInstance): void {
       const { loadExplorer } = await import('./explorer-assets.ts')
       const { page } = await loadExplorer()
       return reply
-        .headers({ ...SECURITY, 'cache-control': 'no-cache' })
+        .headers({ ...PAGE_SECURITY_HEADERS, 'cache-control': 'no-cache' })
         .type('text/html; charset=utf-8')
         .send(page)
     })
@@ -53,7 +53,7 @@ export function addExplorerPage(app: FastifyInstance): void {
     const { file } = request.params as { file: string }
     const { loadExplorer } = await import('./explorer-assets.ts')
     const asset = (await loadExplorer()).assets.get(file)
-    if (asset === undefined) throw new Refusal(404, TITLES.notFound, `/explorer/assets/${file} does not exist`)
+    if (asset === undefined) throw new Refusal(404, ERROR_TITLES.notFound, `/explorer/assets/${file} does not exist`)
     reply.headers({ 'cache-control': IMMUTABLE_CACHE_CONTROL, vary: 'accept-encoding' }).type(asset.contentType)
     const compressed = acceptsGzip(request)
     if (compressed) reply.header('content-encoding', 'gzip')

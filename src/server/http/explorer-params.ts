@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import type { Part } from '../explorer/explorer.ts'
 import type { Status } from '../explorer/types.ts'
 import { Refusal } from '../services/refusals.ts'
@@ -9,7 +9,8 @@ const DEFAULT_LIMIT = 60
 const MAX_OFFSET = 1_000_000_000
 const MAX_TEXT_LENGTH = 500
 
-const invalidParamError = (name: string, problem: string) => new Refusal(400, TITLES.validation, `${name} ${problem}`)
+const invalidParamError = (name: string, problem: string) =>
+  new Refusal(400, ERROR_TITLES.validation, `${name} ${problem}`)
 
 /** Returns a query parameter; null if it is missing or empty. */
 export function textParam(request: FastifyRequest, name: string, longest = MAX_TEXT_LENGTH): string | null {
@@ -53,4 +54,4 @@ export function nameParam(request: FastifyRequest, name: string): string {
 }
 
 export const notFoundError = (name: string): Refusal =>
-  new Refusal(404, TITLES.notFound, `${JSON.stringify(name.slice(0, 100).toWellFormed())} does not exist`)
+  new Refusal(404, ERROR_TITLES.notFound, `${JSON.stringify(name.slice(0, 100).toWellFormed())} does not exist`)

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import { messageOf } from '../../core/errors.ts'
 import { createExplorer, type ExplorerDeps } from '../explorer/explorer.ts'
@@ -8,7 +8,7 @@ import type { Watch, WatchListener, WatchSubject } from '../explorer/watch.ts'
 import type { Log } from '../log.ts'
 import { Refusal } from '../services/refusals.ts'
 import type { ServiceDeps } from '../services/services.ts'
-import { type AccessOptions, addExplorerAccess, type ExplorerAccess, viewerOf } from './explorer-access.ts'
+import { type AccessOptions, addExplorerAccess, type ExplorerAccess, requireViewer } from './explorer-access.ts'
 import { nameParam, notFoundError, partParams, statusParam, textParam } from './explorer-params.ts'
 
 type Handlers = typeof import('../explorer/handlers.ts')
@@ -35,11 +35,11 @@ export function addExplorer(app: FastifyInstance, deps: ServiceDeps, options: Ex
     })
   }
   const collectionOf = (request: FastifyRequest, { findCollection }: Handlers) =>
-    findCollection(explorer, viewerOf(request), nameParam(request, 'id'), textParam(request, 'blockchain'))
+    findCollection(explorer, requireViewer(request), nameParam(request, 'id'), textParam(request, 'blockchain'))
 
-  get('overview', (request, handlers) => handlers.showOverview(explorer, viewerOf(request)))
+  get('overview', (request, handlers) => handlers.showOverview(explorer, requireViewer(request)))
   get('collections', (request, handlers) =>
-    handlers.listCollections(explorer, viewerOf(request), { ...partParams(request), q: textParam(request, 'q') }),
+    handlers.listCollections(explorer, requireViewer(request), { ...partParams(request), q: textParam(request, 'q') }),
   )
   get('collections/:id', async (request, handlers) => {
     const collection = await collectionOf(request, handlers)
@@ -55,22 +55,22 @@ export function addExplorer(app: FastifyInstance, deps: ServiceDeps, options: Ex
     const collection = await collectionOf(request, handlers)
     return collection === null ? null : await handlers.listNfts(explorer, collection, { ...part, ...filter })
   })
-  get('nfts/:id', (request, handlers) => handlers.showNft(explorer, viewerOf(request), nameParam(request, 'id')))
+  get('nfts/:id', (request, handlers) => handlers.showNft(explorer, requireViewer(request), nameParam(request, 'id')))
   get('owners/:address/nfts', (request, handlers) =>
     handlers.listOwned(
       explorer,
-      viewerOf(request),
+      requireViewer(request),
       handlers.normalizeAddress(nameParam(request, 'address')),
       partParams(request),
     ),
   )
-  get('runs', (request, handlers) => handlers.showRuns(explorer, viewerOf(request), partParams(request)))
-  get('runs/:run', (request, handlers) => handlers.showRun(explorer, viewerOf(request), nameParam(request, 'run')))
+  get('runs', (request, handlers) => handlers.showRuns(explorer, requireViewer(request), partParams(request)))
+  get('runs/:run', (request, handlers) => handlers.showRun(explorer, requireViewer(request), nameParam(request, 'run')))
   get('runs/:run/nfts', (request, handlers) => {
     const part = { ...partParams(request), status: statusParam(request) }
-    return handlers.listNftsOfRun(explorer, viewerOf(request), nameParam(request, 'run'), part)
+    return handlers.listNftsOfRun(explorer, requireViewer(request), nameParam(request, 'run'), part)
   })
-  get('search', (request, handlers) => handlers.search(explorer, viewerOf(request), textParam(request, 'q') ?? ''))
+  get('search', (request, handlers) => handlers.search(explorer, requireViewer(request), textParam(request, 'q') ?? ''))
   addExplorerEvents(app, explorer, { access, log: options.log, heartbeatMs: options.heartbeatMs })
 }
 
@@ -80,7 +80,7 @@ export function addExplorer(app: FastifyInstance, deps: ServiceDeps, options: Ex
  */
 const HEARTBEAT_MS = 15_000
 /** Maximum number of unread bytes. A client that falls further behind is disconnected, and then reconnects. */
-const MAX_UNREAD = 4 * 1024 * 1024
+const MAX_UNREAD_BYTES = 4 * 1024 * 1024
 const RETRY_MS = 2000
 const SUBJECTS = ['run', 'nft', 'collection'] as const satisfies readonly WatchSubject[]
 
@@ -99,37 +99,37 @@ function addExplorerEvents(
   app.get('/explorer/events', { config: { access: 'explorer', errorForm: 'A' } }, async (request, reply) => {
     watching ??= startWatch()
     const watch = await watching
-    const viewer = viewerOf(request)
+    const viewer = requireViewer(request)
     const stream = new Readable({ read() {} })
     let ended = false
     const push = (text: string) => {
       // Check before the push, because a single event may be larger than the limit. Otherwise, the client would be
       // disconnected by the same event after each reconnect.
-      if (stream.readableLength > MAX_UNREAD) stream.destroy()
+      if (stream.readableLength > MAX_UNREAD_BYTES) stream.destroy()
       if (!ended) stream.push(text)
     }
     const listener: WatchListener = {
       viewer,
-      subjects: subjectsOf(request),
-      tell: (event, json) => push(`event: ${event}\ndata: ${json}\n\n`),
+      subjects: parseSubjects(request),
+      send: (event, json) => push(`event: ${event}\ndata: ${json}\n\n`),
       end() {
         ended = true
         stream.push(null)
       },
     }
-    if (!watch.listen(listener)) {
-      throw new Refusal(503, TITLES.unavailable, 'too many event streams are open: try again later', {
+    if (!watch.addListener(listener)) {
+      throw new Refusal(503, ERROR_TITLES.unavailable, 'too many event streams are open: try again later', {
         [HEADERS.retryAfter]: '30',
       })
     }
     const heartbeat = setInterval(async () => {
       push(': still here\n\n')
-      const present = await access.viewerOf(request).catch(() => viewer)
+      const present = await access.findViewer(request).catch(() => viewer)
       if (present?.accountId !== viewer.accountId) listener.end()
     }, heartbeatMs)
     stream.once('close', () => {
       clearInterval(heartbeat)
-      watch.leave(listener)
+      watch.removeListener(listener)
     })
     push(`retry: ${RETRY_MS}\n\n`)
     return reply
@@ -139,7 +139,7 @@ function addExplorerEvents(
   })
 }
 
-function subjectsOf(request: FastifyRequest): Partial<Record<WatchSubject, string>> {
+function parseSubjects(request: FastifyRequest): Partial<Record<WatchSubject, string>> {
   const parameters = SUBJECTS.map((name) => [name, textParam(request, name, 200)] as const)
   return Object.fromEntries(parameters.filter(([, id]) => id !== null))
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type EndpointName, endpointAt } from '../../api/endpoints.ts'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import type { InjectedFault } from '../faults/fault-for.ts'
 import type { Faults } from '../faults/faults.ts'
@@ -14,7 +14,11 @@ export const FAULT_HEADER = 'x-gdn-fault'
 
 const MESSAGE = 'an injected fault: this server runs with --faults'
 
-const TITLE_OF = { 429: TITLES.tooManyRequests, 500: TITLES.internal, 503: TITLES.unavailable } as const
+const TITLE_OF = {
+  429: ERROR_TITLES.tooManyRequests,
+  500: ERROR_TITLES.internal,
+  503: ERROR_TITLES.unavailable,
+} as const
 
 function endpointOf({ routeOptions, method }: FastifyRequest): EndpointName | undefined {
   return method === 'POST' ? endpointAt(routeOptions.url ?? '') : undefined

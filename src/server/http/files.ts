@@ -1,7 +1,7 @@
 import multipart, { type MultipartFile } from '@fastify/multipart'
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
 import { files, MAX_FILE_BYTES } from '../../api/endpoints/files.ts'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import { messageOf } from '../../core/errors.ts'
 import { contentProblem, readHead } from '../../files/file-content.ts'
@@ -38,7 +38,7 @@ export async function addFileRoutes(
           // Read and discard the rest of the form, because it precedes the next request on the connection.
           request.raw.unpipe()
           request.raw.resume()
-          if (error instanceof ContentTooLargeError) throw new Refusal(413, TITLES.tooLarge, error.message)
+          if (error instanceof ContentTooLargeError) throw new Refusal(413, ERROR_TITLES.tooLarge, error.message)
           throw error
         }
       })
@@ -47,7 +47,11 @@ export async function addFileRoutes(
 }
 
 const notAFormError = () =>
-  new Refusal(415, TITLES.unsupportedMediaType, 'the file must be sent as multipart/form-data, in the field "file"')
+  new Refusal(
+    415,
+    ERROR_TITLES.unsupportedMediaType,
+    'the file must be sent as multipart/form-data, in the field "file"',
+  )
 
 const badFormError = (error: unknown) => badRequestError(`the form can't be read: ${messageOf(error)}`)
 
@@ -68,7 +72,7 @@ async function* checkedContent(
   file: AsyncIterable<Uint8Array>,
   rules: { allowHtml: boolean },
 ): AsyncGenerator<Uint8Array> {
-  const rest = bytesOf(file)
+  const rest = readUpload(file)
   const head = await readHead(rest)
   const problem = contentProblem(head, rules)
   if (problem !== null) throw badRequestError(`the file is ${problem}, which is not allowed`)
@@ -77,7 +81,7 @@ async function* checkedContent(
 }
 
 /** Yields the bytes of a file as they arrive. If the file ends too early, the form is rejected. */
-async function* bytesOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* readUpload(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* file
   } catch (error) {

@@ -1,4 +1,4 @@
-import { type ErrorFormB, errorCodeOf, TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES, type ErrorFormB, toErrorCode } from '../../api/errors.ts'
 import type { FieldIssue } from '../../api/validate.ts'
 import { CodedRefusal, InvalidRequest, type Refusal } from '../services/refusals.ts'
 
@@ -18,7 +18,7 @@ const TYPE_ERRORS: Readonly<Record<string, string>> = {
  * Returns the pydantic `type` of an issue. The API reference specifies the location, `ctx` and one `type`; the other
  * types follow pydantic.
  */
-function typeOf({ code, missing, expected }: FieldIssue): string {
+function toPydanticType({ code, missing, expected }: FieldIssue): string {
   if (missing) return 'value_error.missing'
   switch (code) {
     case 'invalid_type':
@@ -37,23 +37,23 @@ function typeOf({ code, missing, expected }: FieldIssue): string {
   }
 }
 
-function detailOf(issue: FieldIssue, part: string): Detail {
-  const detail = { loc: [part, ...issue.path], msg: issue.message, type: typeOf(issue) }
+function toDetail(issue: FieldIssue, part: string): Detail {
+  const detail = { loc: [part, ...issue.path], msg: issue.message, type: toPydanticType(issue) }
   return issue.limit === undefined ? detail : { ...detail, ctx: { limit_value: issue.limit } }
 }
 
-function detailsOf(refusal: Refusal): Detail[] {
-  if (refusal instanceof InvalidRequest) return refusal.issues.map((issue) => detailOf(issue, refusal.part))
+function toDetails(refusal: Refusal): Detail[] {
+  if (refusal instanceof InvalidRequest) return refusal.issues.map((issue) => toDetail(issue, refusal.part))
   // Schema violations have their own class, so this refusal means that the body isn't JSON.
-  if (refusal.title !== TITLES.validation) return []
+  if (refusal.title !== ERROR_TITLES.validation) return []
   return [{ loc: ['body'], msg: refusal.message, type: 'value_error.jsondecode' }]
 }
 
 /** Converts a rejection to error form B, which wallet operations use (API reference v1.1, Errors). */
 export function formB(refusal: Refusal): ErrorFormB {
   return {
-    errorCode: refusal instanceof CodedRefusal ? refusal.errorCode : errorCodeOf(refusal.title),
+    errorCode: refusal instanceof CodedRefusal ? refusal.errorCode : toErrorCode(refusal.title),
     message: refusal.message,
-    detail: detailsOf(refusal),
+    detail: toDetails(refusal),
   }
 }

@@ -15,13 +15,13 @@ export interface Health {
 
 /** Serves /healthz, /readyz and /metrics for a process that has no API. */
 export async function startHealthServer(
-  place: { host: string; port: number },
+  address: { host: string; port: number },
   health: Health,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer({ requestTimeout: 10_000 }, (request, response) => {
     // Some monitors send HEAD. For HEAD, Node.js omits the body of the response.
-    const isAsking = request.method === 'GET' || request.method === 'HEAD'
-    const [path = ''] = isAsking ? (request.url ?? '').split('?') : []
+    const isRead = request.method === 'GET' || request.method === 'HEAD'
+    const [path = ''] = isRead ? (request.url ?? '').split('?') : []
     respond(health, path, response).catch((error) => send(response, 503, { error: messageOf(error) }))
   })
   const { url } = await listen(
@@ -33,7 +33,7 @@ export async function startHealthServer(
           server.listen(at, () => resolve(''))
         }),
     },
-    { ...place, scheme: 'http' },
+    { ...address, scheme: 'http' },
   )
   return {
     url,

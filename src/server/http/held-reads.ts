@@ -13,7 +13,7 @@ const MAX_HELD = { perAccount: 50, total: 200 }
  * Interval in milliseconds between checks for changes. A check takes about 0.1 ms with SQLite, and a round trip with
  * PostgreSQL.
  */
-const EVERY_MS = { sqlite: 15, postgres: 100 }
+const CHECK_INTERVAL_MS = { sqlite: 15, postgres: 100 }
 /** After an account's lookups are read again, they pause for the duration of that read multiplied by this factor. */
 const PAUSE_FACTOR = 10
 
@@ -23,7 +23,7 @@ interface WithStatus {
 }
 
 /** The endpoints whose responses may be held, with the field of the response that contains the records. */
-const RECORDS: Readonly<Record<string, string>> = {
+const RECORD_FIELDS: Readonly<Record<string, string>> = {
   getnfts: 'nfts',
   gettransactions: 'transactions',
   getcollections: 'collections',
@@ -32,12 +32,12 @@ const RECORDS: Readonly<Record<string, string>> = {
 const WAIT = /(?:^|,)\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:[,;]|$)/i
 
 /** Returns the seconds in the header `Prefer: wait=<seconds>` (RFC 7240), at most 10; 0 if the header has none. */
-function waitSeconds(prefer: unknown): number {
+function parseWaitSeconds(prefer: unknown): number {
   return Math.min(MAX_WAIT_S, Number(WAIT.exec(String(prefer))?.[1] ?? 0))
 }
 
 function isPending(name: string, response: unknown): boolean {
-  const records = (response as Record<string, WithStatus[]>)[RECORDS[name] ?? ''] ?? []
+  const records = (response as Record<string, WithStatus[]>)[RECORD_FIELDS[name] ?? ''] ?? []
   return records.some(({ status, pending_change }) => !isFinal(status ?? '') || pending_change !== undefined)
 }
 
@@ -56,7 +56,7 @@ interface HeldRead {
   accountId: string
   /** The change marker before the last read. */
   marker: string | null
-  look(): Promise<void>
+  readAgain(): Promise<void>
   release(): void
 }
 
@@ -88,7 +88,7 @@ export function createHeldReads(db: Db, { perAccount, total } = MAX_HELD): HeldR
     for (const lookup of heldLookups) {
       if (lookup.accountId !== accountId || lookup.marker === marker) continue
       lookup.marker = marker
-      await lookup.look()
+      await lookup.readAgain()
     }
     await delay((performance.now() - since) * PAUSE_FACTOR, undefined, { ref: false })
     resting.delete(accountId)
@@ -104,7 +104,7 @@ export function createHeldReads(db: Db, { perAccount, total } = MAX_HELD): HeldR
       )
       // Read each account's records separately, so that accounts don't wait for each other.
       for (const accountId of new Set(stale.map((lookup) => lookup.accountId))) void readAgain(accountId, marker ?? '')
-      await delay(isPostgres(db) ? EVERY_MS.postgres : EVERY_MS.sqlite)
+      await delay(isPostgres(db) ? CHECK_INTERVAL_MS.postgres : CHECK_INTERVAL_MS.sqlite)
     }
     checking = false
   }
@@ -119,23 +119,23 @@ export function createHeldReads(db: Db, { perAccount, total } = MAX_HELD): HeldR
       const lookup: HeldRead = {
         accountId,
         marker: null,
-        async look() {
+        async readAgain() {
           try {
             latest = await read()
             if (!isPending(name, latest)) lookup.release()
           } catch (error) {
-            leave()
+            stopHolding()
             reject(error)
           }
         },
         release() {
-          leave()
+          stopHolding()
           resolve(latest)
         },
       }
       // Read once more, because the reason for a delay may change without a write.
-      const timer = setTimeout(() => lookup.look().then(lookup.release), ms)
-      const leave = () => {
+      const timer = setTimeout(() => lookup.readAgain().then(lookup.release), ms)
+      const stopHolding = () => {
         heldLookups.delete(lookup)
         clearTimeout(timer)
         raw.off('close', lookup.release)
@@ -148,7 +148,7 @@ export function createHeldReads(db: Db, { perAccount, total } = MAX_HELD): HeldR
   return {
     async read(lookup) {
       const first = await lookup.read()
-      const ms = RECORDS[lookup.name] === undefined ? 0 : waitSeconds(lookup.prefer) * 1000
+      const ms = RECORD_FIELDS[lookup.name] === undefined ? 0 : parseWaitSeconds(lookup.prefer) * 1000
       const isHeld = ms > 0 && isPending(lookup.name, first) && !lookup.raw.destroyed && hasPlace(lookup.accountId)
       if (!isHeld) return { response: first, heldMs: 0 }
       const since = performance.now()

@@ -1,6 +1,6 @@
 import { isIP, isIPv4 } from 'node:net'
 import type { FastifyRequest } from 'fastify'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 import { Refusal } from '../services/refusals.ts'
 
@@ -28,20 +28,20 @@ const isAddress = (host: string) => isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0
  * determine its own names, so the header is checked only if names are configured.
  */
 export function createHostCheck(bound: string, allowedHosts: readonly string[]): (request: RequestWithHost) => void {
-  const local = isLoopbackHost(bound.toLowerCase())
-  if (!local && allowedHosts.length === 0) return () => {}
+  const isLoopbackServer = isLoopbackHost(bound.toLowerCase())
+  if (!isLoopbackServer && allowedHosts.length === 0) return () => {}
   const allowed = new Set(allowedHosts.map((host) => host.toLowerCase()))
   const isServed = (header: string) => {
     const host = hostName(header)
-    return isLoopbackHost(host) || allowed.has(host) || (!local && isAddress(host))
+    return isLoopbackHost(host) || allowed.has(host) || (!isLoopbackServer && isAddress(host))
   }
   return ({ headers, host }) => {
     // Check a proxy's X-Forwarded-Host in addition to the received Host header, not instead of it.
     if (isServed(headers.host ?? '') && isServed(host ?? '')) return
-    const servedNames = local ? 'localhost' : 'its own host names'
+    const servedNames = isLoopbackServer ? 'localhost' : 'its own host names'
     throw new Refusal(
       421,
-      TITLES.misdirected,
+      ERROR_TITLES.misdirected,
       `this server accepts only requests to ${servedNames}: see --allowed-host`,
     )
   }
@@ -75,5 +75,5 @@ export function requestOrigin({ protocol, host }: Pick<FastifyRequest, 'protocol
   const url = parseUrl(`${protocol}://${host}`)
   const plain = /^https?$/.test(protocol) && /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?$/i.test(host)
   if (plain && url !== null) return url.origin
-  throw new Refusal(400, TITLES.badRequest, 'the Host header has no host')
+  throw new Refusal(400, ERROR_TITLES.badRequest, 'the Host header has no host')
 }

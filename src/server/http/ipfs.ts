@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { looksLikeHtml, SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import { parseCid } from '../../ipfs/cid.ts'
 import { IMMUTABLE_CACHE_CONTROL } from '../../object-store/bucket.ts'
@@ -9,7 +9,7 @@ import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
 
 // Sandbox NFT files, because they are untrusted and share an origin with the other pages of this server.
-const SECURITY = {
+const IPFS_SECURITY_HEADERS = {
   'content-security-policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src data:",
   'x-content-type-options': 'nosniff',
   'cross-origin-resource-policy': 'cross-origin',
@@ -51,7 +51,11 @@ async function sendFile(
   const range = parseRange(request.headers.range, file.size)
   if (range === undefined) {
     reply.header('content-range', `bytes */${file.size}`)
-    throw new Refusal(416, TITLES.badRequest, `the requested range is outside the file, which has ${file.size} bytes`)
+    throw new Refusal(
+      416,
+      ERROR_TITLES.badRequest,
+      `the requested range is outside the file, which has ${file.size} bytes`,
+    )
   }
   reply.headers({ 'cache-control': IMMUTABLE_CACHE_CONTROL, etag: `"${file.cid}"`, 'accept-ranges': 'bytes' })
   if (request.headers['if-none-match'] === `"${file.cid}"`) return reply.code(304).send()
@@ -70,7 +74,7 @@ async function sendFile(
  */
 async function sendBlock(reply: FastifyReply, storage: FileStorage, cid: string) {
   const bytes = await storage.block(cid)
-  if (bytes === null) throw new Refusal(404, TITLES.notFound, `/ipfs/${cid} is not stored here as a block`)
+  if (bytes === null) throw new Refusal(404, ERROR_TITLES.notFound, `/ipfs/${cid} is not stored here as a block`)
   const name = `attachment; filename="${cid}.bin"`
   reply.headers({ 'cache-control': IMMUTABLE_CACHE_CONTROL, etag: `"${cid}.raw"`, 'content-disposition': name })
   return reply.type('application/vnd.ipld.raw').send(Buffer.from(bytes))
@@ -84,11 +88,11 @@ export function addIpfsRoutes(app: FastifyInstance, storage: FileStorage, { allo
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const path = (request.params as { '*': string })['*']
     const [cid = '', ...below] = path.split('/').filter((part) => part !== '')
-    reply.headers(SECURITY)
+    reply.headers(IPFS_SECURITY_HEADERS)
     const { format } = request.query as { format?: unknown }
     if (format === 'raw' && below.length === 0 && parseCid(cid) !== null) return sendBlock(reply, storage, cid)
     const content = await storage.open(cid, below)
-    if (content === null) throw new Refusal(404, TITLES.notFound, `/ipfs/${path} is not stored here`)
+    if (content === null) throw new Refusal(404, ERROR_TITLES.notFound, `/ipfs/${path} is not stored here`)
     if (content.type === 'directory') {
       reply.header('cache-control', IMMUTABLE_CACHE_CONTROL)
       return { cid: content.cid, entries: content.entries }

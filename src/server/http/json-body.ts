@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance } from 'fastify'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { repeatedKey, stringEnd } from '../../core/json-scan.ts'
 import { Refusal } from '../services/refusals.ts'
 
@@ -22,7 +22,7 @@ export function addJsonBodies(app: FastifyInstance): void {
     } catch {
       return done(brokenBodyError('it is not UTF-8'))
     }
-    const problem = sizeProblem(text)
+    const problem = findSizeError(text)
     if (problem !== null) return done(problem)
     parse(request, text, (error: Error | null, value?: unknown) => {
       if (error !== null) return done(error)
@@ -44,7 +44,7 @@ const MAX_DEPTH = 64
 const MAX_VALUES = 100_000
 
 /** Returns an error for text that is too expensive to parse and validate. The text may be invalid JSON. */
-function sizeProblem(text: string): Error | null {
+function findSizeError(text: string): Error | null {
   let depth = 0
   let values = 0
   for (let at = 0; at < text.length; at++) {
@@ -57,7 +57,7 @@ function sizeProblem(text: string): Error | null {
       if (at === -1) return null
     } else if (char === COMMA && ++values > MAX_VALUES) {
       const message = `the body has more than ${MAX_VALUES} values`
-      return new Refusal(413, TITLES.tooLarge, message)
+      return new Refusal(413, ERROR_TITLES.tooLarge, message)
     }
   }
   return null
@@ -73,7 +73,7 @@ export function refuseEncodedBodies(app: FastifyInstance): void {
 }
 
 const unsupportedTypeError = (message: string, headers: Readonly<Record<string, string>> = {}) =>
-  new Refusal(415, TITLES.unsupportedMediaType, message, { ...headers, connection: 'close' })
+  new Refusal(415, ERROR_TITLES.unsupportedMediaType, message, { ...headers, connection: 'close' })
 
 const brokenBodyError = (message: string): FastifyError =>
   Object.assign(new Error(message), { name: 'BrokenBody', code: 'GDN_BROKEN_BODY', statusCode: 400 })

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import type { OpenApiOptions, RegisteredRoute } from '../../api/openapi/document.ts'
 import { API_VERSIONS, type ApiVersion } from '../../api/versions.ts'
 import { Refusal } from '../services/refusals.ts'
@@ -22,7 +22,7 @@ export function addOpenApi(app: FastifyInstance, options: OpenApiOptions & { api
     const { api_version: requestedVersion = options.apiVersion } = request.query as { api_version?: string }
     const apiVersion = API_VERSIONS.find((version) => version === requestedVersion)
     if (apiVersion === undefined) {
-      throw new Refusal(400, TITLES.validation, `api_version must be one of ${API_VERSIONS.join(', ')}`)
+      throw new Refusal(400, ERROR_TITLES.validation, `api_version must be one of ${API_VERSIONS.join(', ')}`)
     }
     // Generate the document on the first request, when every route is registered.
     const document = documents.get(apiVersion) ?? build(apiVersion)

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../api/endpoint.ts'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import { Refusal } from '../services/refusals.ts'
 import type { Store } from '../store/open-store.ts'
@@ -13,7 +13,7 @@ export type RateLimit = (keyId: string) => Promise<Record<string, string>>
 /** Name of the header with the remaining requests of the current window. */
 export const RATE_LIMIT_HEADER = 'ratelimit'
 
-const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1000))
+const toSeconds = (ms: number) => Math.max(1, Math.ceil(ms / 1000))
 
 /** Creates the limit of an endpoint, which applies to each key. Without a limit, `RateLimit-Policy` has no quota. */
 export function createRateLimit(
@@ -35,12 +35,12 @@ export function createRateLimit(
   return async (keyId) => {
     loading ??= load()
     const { allowed, remaining, msBeforeNext } = await (await loading)(keyId)
-    const wait = seconds(msBeforeNext)
+    const wait = toSeconds(msBeforeNext)
     const headers = { ...policy, [RATE_LIMIT_HEADER]: `"${name}";r=${remaining};t=${wait}` }
     if (allowed) return headers
     throw new Refusal(
       429,
-      TITLES.tooManyRequests,
+      ERROR_TITLES.tooManyRequests,
       `the limit is ${ratePerSecond} requests per second for each key: wait ${wait} s`,
       {
         ...headers,

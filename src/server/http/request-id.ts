@@ -6,7 +6,7 @@ import { newId } from '../../core/ids.ts'
 /** Matches a valid client request ID: a short ID without characters that could break a log or a shell. */
 const VALID_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
 
-function givenId({ headers }: Pick<IncomingMessage, 'headers'>): string | null {
+function readClientId({ headers }: Pick<IncomingMessage, 'headers'>): string | null {
   const id = headers[HEADERS.requestId]
   return typeof id === 'string' && VALID_ID.test(id) ? id : null
 }
@@ -14,7 +14,7 @@ function givenId({ headers }: Pick<IncomingMessage, 'headers'>): string | null {
 /**
  * Returns the ID of a request in the log and in its response. Uses the client's ID if it is valid, or else a new ID.
  */
-export const requestIdOf = (request: Pick<IncomingMessage, 'headers'>): string => givenId(request) ?? newId()
+export const chooseRequestId = (request: Pick<IncomingMessage, 'headers'>): string => readClientId(request) ?? newId()
 
 /** Adds the request ID to every response. */
 export function addRequestIds(app: FastifyInstance): void {
@@ -23,7 +23,7 @@ export function addRequestIds(app: FastifyInstance): void {
   app.decorateRequest('heldMs', 0)
   app.addHook('onRequest', async (request, reply) => {
     // Rows refer to an ID that this server generates, because a client may reuse its IDs.
-    request.ownId = givenId(request.raw) === null ? request.id : newId()
+    request.ownId = readClientId(request.raw) === null ? request.id : newId()
     reply.header(HEADERS.requestId, request.id)
   })
 }

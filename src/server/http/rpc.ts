@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { RunsInOtherProcessError } from '../chain/chains.ts'
 import { Refusal } from '../services/refusals.ts'
 import type { ServiceDeps } from '../services/services.ts'
@@ -10,7 +10,7 @@ import { isForeignPage } from './hosts.ts'
  * Maximum size of a request in bytes. The limit is low, because requests need no API key. The largest transaction, 128
  * KiB, takes 256 KiB in hex.
  */
-const BODY_LIMIT = 512 * 1024
+const BODY_LIMIT_BYTES = 512 * 1024
 
 /**
  * Adds `POST /rpc/<blockchain>`: JSON-RPC of an embedded chain for wallets and tools, limited to reads and raw
@@ -23,36 +23,36 @@ export function addRpcRoutes(
   allowedHosts: readonly string[],
 ): void {
   const config = { access: 'public', errorForm: 'A' } as const
-  app.post('/rpc/:blockchain', { config, bodyLimit: BODY_LIMIT }, async (request) => {
+  app.post('/rpc/:blockchain', { config, bodyLimit: BODY_LIMIT_BYTES }, async (request) => {
     const { blockchain } = request.params as { blockchain: string }
     if (!chains.has(blockchain) || !isEvm(blockchain)) {
-      throw new Refusal(404, TITLES.notFound, `there is no EVM blockchain ${blockchain}`)
+      throw new Refusal(404, ERROR_TITLES.notFound, `there is no EVM blockchain ${blockchain}`)
     }
     // Requests to public networks aren't forwarded, because they would use the operator's quota at the provider.
     if (chains.remote.has(blockchain)) {
       throw new Refusal(
         404,
-        TITLES.notFound,
+        ERROR_TITLES.notFound,
         `${blockchain} is not an embedded chain of this backend: use a node of the network`,
       )
     }
     if (isSendRequest(request.body) && isForeignPage(request, allowedHosts)) {
-      throw new Refusal(403, TITLES.forbidden, 'pages from other origins may only read this chain')
+      throw new Refusal(403, ERROR_TITLES.forbidden, 'pages from other origins may only read this chain')
     }
     const { handleRpc } = await import('../chain/evm/embedded/rpc.ts')
-    const response = await handleRpc(await networkOf(chains, blockchain), request.body)
+    const response = await handleRpc(await openNetwork(chains, blockchain), request.body)
     // Wait, so that a client that sends a transaction and then calls the API sees the transaction's effect.
-    if (isSendRequest(request.body)) await pipeline.ownersFollowed(blockchain)
+    if (isSendRequest(request.body)) await pipeline.waitForOwners(blockchain)
     return response
   })
 }
 
-async function networkOf(chains: ServiceDeps['chains'], blockchain: EvmBlockchain) {
+async function openNetwork(chains: ServiceDeps['chains'], blockchain: EvmBlockchain) {
   try {
     return await chains.network(blockchain)
   } catch (error) {
     if (!(error instanceof RunsInOtherProcessError)) throw error
-    throw new Refusal(503, TITLES.unavailable, error.message)
+    throw new Refusal(503, ERROR_TITLES.unavailable, error.message)
   }
 }
 

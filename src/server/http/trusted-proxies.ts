@@ -2,7 +2,7 @@ import { BlockList, isIP, isIPv4 } from 'node:net'
 import { GdnError } from '../../core/errors.ts'
 import { quoted } from '../../core/quoted.ts'
 
-const WHOLE = { 4: 32, 6: 128 } as const
+const ADDRESS_BITS = { 4: 32, 6: 128 } as const
 
 /**
  * Returns a function that checks whether an address belongs to a trusted proxy, whose X-Forwarded-* headers are used.
@@ -15,7 +15,7 @@ export function createTrust(networks: readonly string[]): (address: string) => b
   for (const text of networks) {
     const [address = '', bits, ...rest] = text.split('/')
     const version = isIP(address)
-    const width = version === 4 || version === 6 ? WHOLE[version] : 0
+    const width = version === 4 || version === 6 ? ADDRESS_BITS[version] : 0
     const prefix = bits === undefined ? width : /^\d{1,3}$/.test(bits) ? Number(bits) : -1
     if (width === 0 || rest.length > 0 || prefix < 0 || prefix > width) throw notANetworkError(text)
     // A network that contains all addresses would let every client claim any address.

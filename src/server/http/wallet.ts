@@ -9,7 +9,7 @@ import type { ErasableKey } from '../services/wallet-key.ts'
 /**
  * Maximum size of the ignored body in bytes. It allows the small body of a client that can't send a POST without one.
  */
-const BODY_LIMIT = 64 * 1024
+const BODY_LIMIT_BYTES = 64 * 1024
 
 /**
  * Adds the route of signed URLs: a POST creates a wallet. The URL is the only authorization. The body is ignored.
@@ -18,7 +18,9 @@ const BODY_LIMIT = 64 * 1024
 export async function addWalletRoutes(parent: FastifyInstance, deps: ServiceDeps): Promise<void> {
   await parent.register(async (app) => {
     app.removeAllContentTypeParsers()
-    app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_LIMIT }, (_request, _body, done) => done(null))
+    app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_LIMIT_BYTES }, (_request, _body, done) =>
+      done(null),
+    )
     app.addHook('onRequest', async (_request, reply) => {
       reply.header('cache-control', 'no-store')
     })
@@ -38,14 +40,14 @@ export async function addWalletRoutes(parent: FastifyInstance, deps: ServiceDeps
  * Returns the response as bytes, so that the key can be overwritten after the response is sent. A string can't be
  * overwritten. The buffer isn't part of the shared pool of Node.js.
  */
-function responseBytes(request: SignedUrlClaims, { address, spelled }: ErasableKey): Buffer {
+function responseBytes(request: SignedUrlClaims, { address, hexBytes }: ErasableKey): Buffer {
   // According to the API reference, the echoed request has an empty `signature`.
   const echo = JSON.stringify({ ...request, signature: '' })
   const before = Buffer.from(`{"request":${echo},"wallet":{"address":"${address}","private_key":"`)
   const after = Buffer.from('"}}')
-  const response = Buffer.from(new ArrayBuffer(before.length + spelled.length + after.length))
+  const response = Buffer.from(new ArrayBuffer(before.length + hexBytes.length + after.length))
   before.copy(response)
-  spelled.copy(response, before.length)
-  after.copy(response, before.length + spelled.length)
+  hexBytes.copy(response, before.length)
+  after.copy(response, before.length + hexBytes.length)
   return response
 }

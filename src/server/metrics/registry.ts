@@ -4,8 +4,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry as PromRegis
 import { shareInFlight } from '../../core/share-in-flight.ts'
 import { WEBHOOK_STATUSES, webhookStatus } from '../pipeline/webhooks/schedule.ts'
 import { chainHeights, type Depth, pipelineDepths } from '../store/depths.ts'
-import { listFollowed } from '../store/owner-events.ts'
-import { countWaiting } from '../store/webhook-deliveries.ts'
+import { listLastReadBlocks } from '../store/owner-events.ts'
+import { countPendingDeliveries } from '../store/webhook-deliveries.ts'
 import { listWebhookRows } from '../store/webhooks.ts'
 import type { MetricEvent, Metrics, MetricsOptions } from './types.ts'
 
@@ -15,7 +15,7 @@ export type Registry = Metrics
  * Maximum time in milliseconds that a scrape waits for the database. By default, Prometheus waits 10 s for a scrape.
  */
 const DATABASE_WITHIN_MS = 5000
-const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** Creates the prom-client metrics of this process, and those that each scrape reads from the database. */
 export function createRegistry(options: MetricsOptions): Registry {
@@ -58,7 +58,7 @@ function eventMetrics(registry: PromRegistry) {
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers })
   const histogram = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-    new Histogram({ name, help, labelNames, buckets: BUCKETS, registers })
+    new Histogram({ name, help, labelNames, buckets: DURATION_BUCKETS_SECONDS, registers })
   return {
     requests: counter('gdn_http_requests_total', 'HTTP requests that received a response', 'method', 'route', 'status'),
     durations: histogram(
@@ -186,20 +186,21 @@ async function readDatabase({ db, now }: MetricsOptions, metrics: StateMetrics):
     metrics.waiting.set({ step }, count)
     metrics.oldest.set({ step }, since === null ? 0 : Math.max(0, (now() - since) / 1000))
   }
-  metrics.pendingDeliveries.set(await countWaiting(db))
+  metrics.pendingDeliveries.set(await countPendingDeliveries(db))
   const statuses = (await listWebhookRows(db)).map((row) => webhookStatus(row, now()))
   for (const status of WEBHOOK_STATUSES)
     metrics.hooks.set({ status }, statuses.filter((other) => other === status).length)
-  for (const { blockchain, block } of await listFollowed(db)) metrics.followed.set({ blockchain }, block)
+  for (const { blockchain, block } of await listLastReadBlocks(db)) metrics.followed.set({ blockchain }, block)
   for (const [blockchain, block] of await chainHeights(db)) {
     metrics.height.set({ blockchain }, block)
     metrics.unsettled.set({ blockchain }, transactions.get(blockchain)?.count ?? 0)
   }
 }
 
-async function readNetworks({ signers, hindered }: MetricsOptions, metrics: StateMetrics): Promise<void> {
+async function readNetworks({ signers, readNetworkStates }: MetricsOptions, metrics: StateMetrics): Promise<void> {
   for (const { blockchain, address, coins } of signers()) metrics.funds.set({ blockchain, signer: address }, coins)
-  for (const { blockchain, isHindered } of await hindered()) metrics.hindrance.set({ blockchain }, isHindered ? 1 : 0)
+  for (const { blockchain, isHindered } of await readNetworkStates())
+    metrics.hindrance.set({ blockchain }, isHindered ? 1 : 0)
 }
 
 /**

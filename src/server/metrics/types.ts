@@ -24,7 +24,7 @@ export interface MetricsOptions {
   /** Balances of the signers of networks with an RPC URL, as of the last check. */
   signers: () => readonly { blockchain: string; address: string; coins: number }[]
   /** Returns the networks with an RPC URL, and whether a problem prevents the use of each. */
-  hindered: () => Promise<readonly { blockchain: string; isHindered: boolean }[]>
+  readNetworkStates: () => Promise<readonly { blockchain: string; isHindered: boolean }[]>
   now: () => number
   /** Returns whether the process is ready, as /readyz does. */
   ready: () => Promise<Condition>

@@ -14,18 +14,18 @@ import { createRecoverStep } from './recover-step.ts'
  * examine unknown tokens, and track owners.
  */
 export interface ChainPipeline {
-  collectionAccepted(): void
-  transferAccepted(): void
+  onCollectionAccepted(): void
+  onTransferAccepted(): void
   /**
    * Records that NFTs of a collection, or updates of its NFTs, are ready for signing. The collection may be on another
    * blockchain.
    */
-  mintable(collectionId: string): void
+  markMintable(collectionId: string): void
   /**
    * Returns the owner follower, and starts it on the first call. Returns null if owners can't change, or if this
    * process doesn't serve the blockchain.
    */
-  follow(): OwnerFollower | null
+  startFollower(): OwnerFollower | null
   stop(): Promise<void>
 }
 
@@ -62,13 +62,13 @@ export function startChainPipeline(options: ChainPipelineOptions): ChainPipeline
     // Every settled transaction frees a slot of its signer.
     transferLoop?.wake()
     updateLoop?.wake()
-    if (collection_id !== null) mintable(collection_id)
+    if (collection_id !== null) markMintable(collection_id)
   }
   const onMined = ({ collection_id }: TransactionRow) => {
-    if (collection_id !== null) mintable(collection_id)
+    if (collection_id !== null) markMintable(collection_id)
   }
-  const mintStep = createMintStep({ store, driver, now, onSigned, onUnknown: () => recoverLoop.wake(), serves })
-  const mintable = (collectionId: string) => {
+  const mintStep = createMintStep({ store, driver, now, onSigned, onUnknownTokens: () => recoverLoop.wake(), serves })
+  const markMintable = (collectionId: string) => {
     mintStep.mark(collectionId)
     mintLoop.wake()
     updateLoop?.wake()
@@ -78,16 +78,16 @@ export function startChainPipeline(options: ChainPipelineOptions): ChainPipeline
   const transferLoop = signTransfers === undefined ? null : start('transfer', signTransfers)
   const updateLoop = signUpdates === undefined ? null : start('update', signUpdates)
   const deployLoop = start('deploy', createDeployStep({ store, driver, now, onSigned, serves }))
-  const recoverLoop = start('recover', createRecoverStep({ store, driver, log, onMintable: mintable }))
+  const recoverLoop = start('recover', createRecoverStep({ store, driver, log, onMintable: markMintable }))
   const loops: Loop[] = [chainLoop, mintLoop, deployLoop, recoverLoop]
   for (const loop of [transferLoop, updateLoop]) if (loop !== null) loops.push(loop)
   let follower: OwnerFollower | null = null
 
   return {
-    collectionAccepted: () => deployLoop.wake(),
-    transferAccepted: () => transferLoop?.wake(),
-    mintable,
-    follow() {
+    onCollectionAccepted: () => deployLoop.wake(),
+    onTransferAccepted: () => transferLoop?.wake(),
+    markMintable,
+    startFollower() {
       if (follower === null && serves()) {
         follower = driver.startFollower?.() ?? null
         if (follower !== null) loops.push(follower)

@@ -2,21 +2,26 @@ import { backoffMs } from '../../core/backoff.ts'
 import { chunksOf } from '../../core/chunks-of.ts'
 import type { Log } from '../log.ts'
 import type { Store } from '../store/open-store.ts'
-import { claimSigned, nextSignedDue, type TransactionRow, updateSigned } from '../store/transactions.ts'
+import {
+  claimSignedTransactions,
+  readNextSignedDueAt,
+  type TransactionRow,
+  updateSignedTransaction,
+} from '../store/transactions.ts'
 import type { ChainObserver, Observation, TransactionOutcome } from './driver.ts'
 import { claimOptions, withLeases } from './leases.ts'
 import type { Turn } from './loop.ts'
 import { type Settlement, settle } from './settle.ts'
 
 /** Number of transactions that are processed concurrently. Concurrency saves time if the database is remote. */
-const AT_ONCE = 8
+const MAX_CONCURRENT_TRANSACTIONS = 8
 
 const LEASE_MS = 60_000
 /**
  * Delay in milliseconds before the next attempt if no row could be claimed. In that case, other processes have claimed
  * the due rows, or the rows aren't due yet by the database's clock.
  */
-const IDLE_MS = 100
+const UNCLAIMED_RETRY_MS = 100
 
 export interface ChainStepOptions {
   store: Store
@@ -50,7 +55,12 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
       log.warn(facts, 'the network rejected a transaction; the same bytes will be sent again')
     }
     const next_attempt_at = now() + (refusal === undefined ? waitMs : backoffMs(attempts))
-    const isOurs = await updateSigned(store.db, transaction, { attempts, next_attempt_at, mined, block_number })
+    const isOurs = await updateSignedTransaction(store.db, transaction, {
+      attempts,
+      next_attempt_at,
+      mined,
+      block_number,
+    })
     if (isOurs && mined !== null && transaction.mined === null) onMined?.(transaction)
   }
 
@@ -87,27 +97,34 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
     }
     const commits = [...chunksOf(ended, driver.commitSize)]
     const failures = pending.flatMap(([, { failure }]) => (failure === undefined ? [] : [failure]))
-    await someAtOnce(commits, (together) => settleTogether(together, failures))
-    await someAtOnce(pending, ([transaction, observation]) => postpone(transaction, observation))
+    await forEachConcurrently(commits, (together) => settleTogether(together, failures))
+    await forEachConcurrently(pending, ([transaction, observation]) => postpone(transaction, observation))
     if (failures.length > 0) throw failures[0]
   }
 
   return async () => {
-    const claimed = await claimSigned(store.db, blockchain, claimOptions(store, now, LEASE_MS, driver.claimSize))
+    const claimed = await claimSignedTransactions(
+      store.db,
+      blockchain,
+      claimOptions(store, now, LEASE_MS, driver.claimSize),
+    )
     let watch: number | null = null
     try {
       if (claimed.length > 0) await withLeases(store, 'transactions', claimed, () => work(claimed))
     } catch (error) {
       // Release all claimed rows, so that they don't wait until the lease expires.
       for (const transaction of claimed) {
-        await updateSigned(store.db, transaction, { attempts: transaction.attempts + 1, next_attempt_at: now() })
+        await updateSignedTransaction(store.db, transaction, {
+          attempts: transaction.attempts + 1,
+          next_attempt_at: now(),
+        })
       }
       throw error
     } finally {
       watch = (await driver.watch?.()) ?? null
     }
-    const dueAt = await nextSignedDue(store.db, blockchain)
-    const wait = dueAt === null ? null : Math.max(claimed.length > 0 ? 0 : IDLE_MS, dueAt - now())
+    const dueAt = await readNextSignedDueAt(store.db, blockchain)
+    const wait = dueAt === null ? null : Math.max(claimed.length > 0 ? 0 : UNCLAIMED_RETRY_MS, dueAt - now())
     return wait === null || watch === null ? (wait ?? watch) : Math.min(wait, watch)
   }
 }
@@ -116,12 +133,12 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
  * Processes all items, several at once. Waits until all items are processed, even after an error, and then rejects with
  * the first error.
  */
-async function someAtOnce<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+async function forEachConcurrently<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
   const queue = items.values()
   const failures: unknown[] = []
   const workOnQueue = async () => {
     for (const item of queue) await work(item).catch((error) => failures.push(error))
   }
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, workOnQueue))
+  await Promise.all(Array.from({ length: Math.min(MAX_CONCURRENT_TRANSACTIONS, items.length) }, workOnQueue))
   if (failures.length > 0) throw failures[0]
 }

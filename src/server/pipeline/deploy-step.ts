@@ -5,8 +5,8 @@ import {
   type CollectionRow,
   claimUndeployedCollections,
   lockCollection,
-  nextCollectionDue,
   postponeCollection,
+  readNextCollectionDueAt,
   updateCollection,
 } from '../store/collections.ts'
 import type { Store } from '../store/open-store.ts'
@@ -32,12 +32,12 @@ export function createDeployStep({ store, driver, now, onSigned, serves = () => 
 
   const deploy = async (collection: CollectionRow): Promise<void> => {
     const { id, attempts, request_id } = collection
-    const prepared = await (await driver.openPreparer()).collection(collection)
+    const prepared = await (await driver.openPreparer()).prepareCollection(collection)
     if ('waitMs' in prepared) {
       return postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() + prepared.waitMs })
     }
     const signed = await driver.commit(async (db) => {
-      if (!(await isStillOurs(db, collection))) return null
+      if (!(await hasClaim(db, collection))) return null
       if ('error' in prepared) {
         await failCollection(db, id, prepared.error)
         return null
@@ -67,13 +67,13 @@ export function createDeployStep({ store, driver, now, onSigned, serves = () => 
       })
     }
     if (failure !== undefined) throw failure
-    const dueAt = await nextCollectionDue(store.db, blockchain)
+    const dueAt = await readNextCollectionDueAt(store.db, blockchain)
     return dueAt === null ? null : Math.max(0, dueAt - now())
   }
 }
 
 /** Returns whether this worker still has the claim. A worker that has lost its claim must not write. */
-async function isStillOurs(db: Db, { id, generation }: CollectionRow): Promise<boolean> {
+async function hasClaim(db: Db, { id, generation }: CollectionRow): Promise<boolean> {
   const current = await lockCollection(db, id)
   return current?.generation === generation && current.transaction_id === null
 }

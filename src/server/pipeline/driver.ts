@@ -5,7 +5,7 @@ import type { putBlocks } from '../store/block-table.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Db, MinedResult, TransactionKind, TransactionState } from '../store/schema.ts'
-import type { TransactionRow, Unfinished } from '../store/transactions.ts'
+import type { TransactionRow, UnfinishedTransactions } from '../store/transactions.ts'
 import type { UnknownMintRow } from '../store/unknown-mints.ts'
 import type { Loop, Turn } from './loop.ts'
 
@@ -25,9 +25,9 @@ export interface DriverOptions<Name extends Blockchain> {
  */
 export interface ChainDriver extends ChainObserver {
   /** Returns whether `more` transactions of a collection may be signed in addition to its unfinished transactions. */
-  hasRoom(collection: CollectionRow, unfinished: Unfinished, more: number): boolean
+  canSignMore(collection: CollectionRow, unfinished: UnfinishedTransactions, more: number): boolean
   /** Number of collections for which transactions are signed concurrently. The collections share a preparer. */
-  readonly collectionsAtOnce: number
+  readonly maxConcurrentCollections: number
   /** Runs `work` as one database transaction that may sign. Nothing is sent before the commit. */
   commit<Result>(work: (db: Db) => Promise<Result>): Promise<Result>
   /** Reads the fees, the signers and their funds, which signing requires. Rejects while any of these is unknown. */
@@ -74,23 +74,23 @@ export type OnSigned = (signed: readonly SignedTransaction[], requests: readonly
 /**
  * Thrown if data on which a prepared transaction depends has changed in the meantime. The caller retries immediately.
  */
-export class LostRace extends Error {}
+export class LostRaceError extends Error {}
 
 /** Prepares transactions with the current fees and signers. */
 export interface TransactionPreparer {
-  collection(collection: CollectionRow): Promise<PreparedTransactions | { waitMs: number } | { error: string }>
+  prepareCollection(collection: CollectionRow): Promise<PreparedTransactions | { waitMs: number } | { error: string }>
   /**
    * Returns why nothing can be minted in a collection now. Returns null if something can be minted. Returns an error if
    * none of the NFTs without a transaction can ever be minted.
    */
-  delay(collection: CollectionRow): Promise<MintDelay | { error: string } | null>
+  findMintDelay(collection: CollectionRow): Promise<MintDelay | { error: string } | null>
   /**
    * Whether `mint` runs inside the commit and sends no request to the network. In that case, a process that loses a
    * race has nothing to discard.
    */
-  readonly insideCommit: boolean
+  readonly preparesMintInCommit: boolean
   /** Selects pending NFTs of a collection and prepares their mint. */
-  mint(db: Db, collection: CollectionRow): Promise<PreparedMint | MintDelay>
+  prepareMint(db: Db, collection: CollectionRow): Promise<PreparedMint | MintDelay>
 }
 
 /**
@@ -121,7 +121,7 @@ export interface PreparedMint extends PreparedTransactions {
   /** The first token ID of the bundle, and the first token ID after the bundle. Null if token IDs aren't predicted. */
   tokenIds: { first: bigint; next: bigint } | null
   /** Whether another mint of the collection can be prepared immediately. */
-  more: boolean
+  hasMore: boolean
 }
 
 /**
@@ -149,7 +149,7 @@ export interface TransactionOutcome {
   /** The metadata file of the token, if it isn't the file for which the transaction was signed. */
   file?: { directory: string; index: number }
   /** Whether the rows of a canceled transaction get a new transaction. */
-  again?: boolean
+  shouldSignAgain?: boolean
 }
 
 type CollectionChanges = Partial<Pick<CollectionRow, 'next_token_id' | 'batch_limit' | 'max_supply'>>
@@ -203,5 +203,5 @@ export interface OwnerFollower extends Loop {
    * Resolves when all events that were on the chain at the time of the call have been read, or after 2 s. On a public
    * network, resolves immediately.
    */
-  caughtUp(): Promise<void>
+  waitUntilCaughtUp(): Promise<void>
 }

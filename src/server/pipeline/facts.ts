@@ -14,25 +14,28 @@ export interface ChainFacts {
   /**
    * Returns the addresses of a new collection and its factory. On Solana, the factory address is the signer's address.
    */
-  addressesFor(db: Db, collection: NewCollection): Promise<Pick<CollectionRow, 'factory_address' | 'contract_address'>>
+  predictAddresses(
+    db: Db,
+    collection: NewCollection,
+  ): Promise<Pick<CollectionRow, 'factory_address' | 'contract_address'>>
   /** Returns the rights that the collection's owner grants to the service. */
-  state(collection: CollectionRow): Promise<CollectionState>
+  readState(collection: CollectionRow): Promise<CollectionState>
   /** Returns the lifecycle of a collection's tokens, such as whether they can be burned. */
-  lifecycle(collection: CollectionRow): Promise<Lifecycle>
+  readLifecycle(collection: CollectionRow): Promise<Lifecycle>
   /** Returns the owner of a token. On Solana, returns `wallet` if it owns the token, otherwise null. */
-  ownerOf(collection: CollectionRow, tokenId: string, wallet: string): Promise<string | null>
-  token(collection: CollectionRow, token: { tokenId: string; isDynamic: boolean }): Promise<TokenState>
+  readOwner(collection: CollectionRow, tokenId: string, wallet: string): Promise<string | null>
+  readToken(collection: CollectionRow, token: { tokenId: string; isDynamic: boolean }): Promise<TokenState>
   /**
    * Returns whether the database has all tokens of a collection. Absent if a follower finds missing tokens in the
    * chain's events.
    */
   hasAllTokens?(store: Store, collection: CollectionRow): Promise<boolean>
   /** Returns the time of a block in milliseconds. Returns null if no node has the block, and for embedded chains. */
-  blockTime(block: number): Promise<number | null>
+  readBlockTime(block: number): Promise<number | null>
   /**
    * Returns the number of seconds that the newest blocks took until finality. Returns null for chains without reorgs.
    */
-  finalitySeconds?(): Promise<number | null>
+  readFinalitySeconds?(): Promise<number | null>
   /** Reads the settings of a collection's contract. Absent if collections have no contract. */
   readonly contract?: ContractFacts
   /**
@@ -67,8 +70,8 @@ export interface TokenState {
 
 export interface ContractFacts {
   /** Returns the settings of a contract, with the metadata URI as the contract returns it. */
-  settings(address: string): Promise<ContractSettings>
-  metadataUri(address: string): Promise<string>
+  readSettings(address: string): Promise<ContractSettings>
+  readMetadataUri(address: string): Promise<string>
 }
 
 type ContractSettings = Pick<
@@ -82,13 +85,13 @@ export interface GasFacts {
   /** Whether the chain is embedded. Fees on embedded chains are paid in coins without value. */
   readonly isSimulated: boolean
   /** Returns the symbol of the coin that pays for gas; null if it isn't known. */
-  coin(): Promise<string | null>
+  readCoin(): Promise<string | null>
   /** Returns the current fees and the maximum gas price. */
-  fees(): Promise<CurrentFees & { max: bigint }>
+  readFees(): Promise<CurrentFees & { max: bigint }>
   /** Returns the signer with the most funds as of the last check; null if none is known. */
-  bestFunded(): { address: string; balance: bigint; owed: bigint } | null
+  findBestFundedSigner(): { address: string; balance: bigint; owed: bigint } | null
   /** Returns the funds that the signers lack for all accepted requests; null if they lack none. */
-  shortage(): Promise<Shortage | null>
+  findShortage(): Promise<Shortage | null>
   /** Returns the maximum gas and bytes that each NFT can use, if one request mints `count` NFTs to one receiver. */
   maxPerNft(nfts: { count: number; isGrant: boolean; isDynamic: boolean }): { gas: number; bytes: number }
   /** Returns the maximum cost of `count` NFTs of a run. */
@@ -96,17 +99,17 @@ export interface GasFacts {
   /** Returns the budget of a run. Lock the run first if the result determines whether a request is accepted. */
   budgetOf(db: Db, run: CostLimitedRun, fees: MaxCostFees): Promise<RunBudget>
   /** Returns why the next NFTs and changes of a run can't be signed at current fees; null if they can. */
-  waitingForPrice(db: Db, run: LimitedRun, current: CurrentFees): Promise<string | null>
+  findPriceWaitReason(db: Db, run: LimitedRun, current: CurrentFees): Promise<string | null>
   /**
    * Returns the signed transactions that can't be replaced because of a run's limit, with the reason. Returns null if
    * there are none.
    */
-  stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees): Promise<StuckRun | null>
+  findStuckRun(db: Db, run: LimitedRun, current: CurrentFees): Promise<StuckRun | null>
   /**
    * Returns the number of blocks until a block is final, at least 1; null on embedded chains, whose blocks are final
    * immediately.
    */
-  blocksUntilFinal(block: number): Promise<number | null>
+  countBlocksUntilFinal(block: number): Promise<number | null>
 }
 
 /** A run with a stuck transaction: the run's limit doesn't allow the higher fees that the transaction needs. */

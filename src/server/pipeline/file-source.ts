@@ -12,7 +12,7 @@ import { firstBytes } from '../storage/first-bytes.ts'
 import type { Gateway } from '../storage/gateway.ts'
 
 /** Time in milliseconds for which a stored file is reused for the same URL. NFTs of one drop often share an image. */
-const SHARE_MS = 60_000
+const FILE_REUSE_MS = 60_000
 
 /** The operator's policy for NFT files. */
 export interface FilePolicy {
@@ -37,7 +37,7 @@ export interface FileSourceOptions {
 export function createFileSource({ storage, checkedFiles, fetcher, files }: FileSourceOptions, signal: AbortSignal) {
   const { allowHtml, requireStored, ipfs } = files
   const fileRules = { allowHtml, maxBytes: MAX_FILE_BYTES }
-  const shared = new Map<string, Promise<string>>()
+  const storedByUrl = new Map<string, Promise<string>>()
 
   /**
    * Returns the path of an IPFS file, `<cid>[/<path>]`. Returns null if the file isn't in the backend's storage and
@@ -46,8 +46,8 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
   const findIpfsFile = async (url: string): Promise<string | null> => {
     const stored = await findStored(storage, url)
     if (stored === null) {
-      const problem = await pathProblem(storage, url)
-      if (problem !== null) throw new FetchFailure(`${url} ${problem}`, { lasting: true, hint: IPFS_HINT })
+      const problem = await findPathProblem(storage, url)
+      if (problem !== null) throw new FetchFailure(`${url} ${problem}`, { isLasting: true, hint: IPFS_URL_HINT })
       return (await ipfs?.fetchFile(url, storage, fileRules, signal)) ?? null
     }
     // Also check stored content. Parts of files have their own CIDs, HTML may have been allowed earlier, and an IPFS
@@ -55,9 +55,10 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
     const { cid } = stored.content
     if (!checkedFiles.get(cid)) {
       const problem = contentProblem(await firstBytes(stored.content, SNIFF_BYTES), fileRules)
-      if (problem !== null) throw new FetchFailure(`${url} is ${problem}`, { lasting: true, hint: 'Use another file.' })
+      if (problem !== null)
+        throw new FetchFailure(`${url} is ${problem}`, { isLasting: true, hint: 'Use another file.' })
     }
-    await storage.keep(ipfsPathParts(stored.place).cid)
+    await storage.pin(ipfsPathParts(stored.place).cid)
     checkedFiles.set(cid, true)
     return stored.place
   }
@@ -68,7 +69,7 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
       const place = isIpfsUrl(url) ? await findIpfsFile(url) : null
       if (place !== null || !requireStored) return place ?? url
       throw new FetchFailure(`${url} is not stored here`, {
-        lasting: true,
+        isLasting: true,
         hint: 'Upload the file to /api/v1/files first, or use an http(s) URL.',
       })
     }
@@ -78,29 +79,29 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
 
   return {
     /** Returns how many milliseconds to wait before a URL may be requested from its origin. */
-    wait: (url: string) => (shared.has(url) || isContentUrl(url) ? 0 : Math.ceil(fetcher.wait(url))),
+    wait: (url: string) => (storedByUrl.has(url) || isContentUrl(url) ? 0 : Math.ceil(fetcher.queueDelayMs(url))),
 
     /**
      * Stores the file of a URL and returns its IPFS path. Returns the URL itself if it identifies content that isn't in
      * the backend's storage.
      */
     store(url: string): Promise<string> {
-      let stored = shared.get(url)
+      let stored = storedByUrl.get(url)
       if (stored === undefined) {
         stored = fetchAndStore(url)
-        shared.set(url, stored)
-        const forget = () => shared.delete(url)
-        stored.then(() => setTimeout(forget, SHARE_MS).unref(), forget)
+        storedByUrl.set(url, stored)
+        const forget = () => storedByUrl.delete(url)
+        stored.then(() => setTimeout(forget, FILE_REUSE_MS).unref(), forget)
       }
       return stored
     },
   }
 }
 
-const IPFS_HINT = 'Use the URL of a file: ipfs://<cid>/<path>.'
+const IPFS_URL_HINT = 'Use the URL of a file: ipfs://<cid>/<path>.'
 
 /** Returns the reason why no file can ever be stored for an `ipfs:` URL. Returns null if a file can be stored. */
-async function pathProblem(storage: FileStorage, url: string): Promise<string | null> {
+async function findPathProblem(storage: FileStorage, url: string): Promise<string | null> {
   const { cid, path } = ipfsPathParts(ipfsPlace(url))
   if (!isCid(cid)) return 'has no valid CID'
   const name = path.pop()

@@ -9,14 +9,14 @@ import { failClaimedNft } from '../state/nfts.ts'
 import { passOnFiles, type StoredFiles } from '../state/pass-on-files.ts'
 import { failClaimedUpdate } from '../state/updates.ts'
 import { ContentTooLargeError } from '../storage/adapter.ts'
-import { claimForFiles, type FileWork, nextFilesDue, postponeFiles } from '../store/nfts.ts'
+import { claimFileWork, type FileWork, postponeFiles, readNextFilesDueAt } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { createFileSource, type FileSourceOptions } from './file-source.ts'
 import { claimOptions, withLeases } from './leases.ts'
 import { createTaskPool } from './task-pool.ts'
 
 const MAX_ATTEMPTS = 8
-const CONCURRENT = 64
+const MAX_CONCURRENT_NFTS = 64
 // Even if all eight files of an NFT reach their time limit, they take less time than the lease.
 const LEASE_MS = 5 * 60_000
 
@@ -42,14 +42,14 @@ export interface FileStepOptions extends FileSourceOptions {
  * NFTs.
  */
 export function createFileStep(options: FileStepOptions) {
-  const { store, now, log, maxAttempts = MAX_ATTEMPTS, concurrency = CONCURRENT } = options
+  const { store, now, log, maxAttempts = MAX_ATTEMPTS, concurrency = MAX_CONCURRENT_NFTS } = options
   const pool = createTaskPool(concurrency)
   const source = createFileSource(options, pool.signal)
   /**
    * Stores results in groups, because files of NFTs often arrive at the same time, and each transaction waits for the
    * disk.
    */
-  const passOn = groupCalls(async (stored: readonly StoredFiles[]) => {
+  const storeResults = groupCalls(async (stored: readonly StoredFiles[]) => {
     const passed = await store.transaction((db) => passOnFiles(db, stored))
     for (const id of new Set(passed.map(({ collection_id }) => collection_id))) options.onMintable(id)
   })
@@ -67,7 +67,7 @@ export function createFileStep(options: FileStepOptions) {
     try {
       const places = await Promise.all(urls.map(source.store))
       const files = Object.fromEntries(fields.map((field, index) => [field.key, places[index] ?? '']))
-      await passOn({ claimed: nft, files })
+      await storeResults({ claimed: nft, files })
     } catch (error) {
       if (!pool.signal.aborted) return await settleFailure(nft, error)
       // Release the claim unchanged, so that another process doesn't have to wait until the lease expires.
@@ -76,9 +76,10 @@ export function createFileStep(options: FileStepOptions) {
   }
 
   const settleFailure = async (nft: FileWork, failure: unknown): Promise<void> => {
-    const isPermanent = failure instanceof ContentTooLargeError || (failure instanceof FetchFailure && failure.lasting)
+    const isPermanent =
+      failure instanceof ContentTooLargeError || (failure instanceof FetchFailure && failure.isLasting)
     const attempts = nft.attempts + 1
-    const reason = failure instanceof GdnError ? sentenceOf(failure, isPermanent) : 'the file could not be stored'
+    const reason = failure instanceof GdnError ? formatFailure(failure, isPermanent) : 'the file could not be stored'
     if (!(failure instanceof GdnError)) log.error({ nft: nft.id, error: messageOf(failure) }, 'storing a file failed')
     if (isPermanent || attempts >= maxAttempts) {
       const finalReason = isPermanent ? reason : `${reason} (tried ${attempts} times)`
@@ -96,7 +97,7 @@ export function createFileStep(options: FileStepOptions) {
     }
   }
 
-  const take = async (nft: FileWork): Promise<void> => {
+  const processNft = async (nft: FileWork): Promise<void> => {
     await withLeases(store, nft.table, [nft], () => work(nft)).catch((error) =>
       log.error({ nft: nft.id, error: messageOf(error) }, 'an NFT could not be processed'),
     )
@@ -109,11 +110,11 @@ export function createFileStep(options: FileStepOptions) {
       if (free <= 0) return null
       let dueAt: number | null = null
       for (const table of ['nfts', 'updates'] as const) {
-        const claimed = await claimForFiles(store.db, table, claimOptions(store, now, LEASE_MS, free))
-        for (const nft of claimed) pool.add(take(nft), options.onFree)
+        const claimed = await claimFileWork(store.db, table, claimOptions(store, now, LEASE_MS, free))
+        for (const nft of claimed) pool.add(processNft(nft), options.onFree)
         free -= claimed.length
         if (free === 0) return null
-        const next = await nextFilesDue(store.db, table)
+        const next = await readNextFilesDueAt(store.db, table)
         if (next !== null) dueAt = Math.min(dueAt ?? next, next)
       }
       return dueAt === null ? null : Math.max(50, dueAt - now())
@@ -125,5 +126,5 @@ export function createFileStep(options: FileStepOptions) {
 }
 
 /** Returns the error's message, followed by the error's hint if a retry can't help. */
-const sentenceOf = ({ message, hint }: GdnError, lasting: boolean): string =>
+const formatFailure = ({ message, hint }: GdnError, lasting: boolean): string =>
   lasting && hint !== undefined ? `${message}. ${hint}` : message

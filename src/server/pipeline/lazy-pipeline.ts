@@ -35,11 +35,11 @@ export function createLazyPipeline(options: PipelineOptions): LazyPipeline {
 
   return {
     begin,
-    collectionAccepted: (blockchain) => running?.collectionAccepted(blockchain),
-    nftsAccepted: (collectionId, steps) => running?.nftsAccepted(collectionId, steps),
-    transferAccepted: () => running?.transferAccepted(),
-    async ownersFollowed(blockchain) {
-      await (await starting)?.ownersFollowed(blockchain)
+    onCollectionAccepted: (blockchain) => running?.onCollectionAccepted(blockchain),
+    onNftsAccepted: (collectionId, steps) => running?.onNftsAccepted(collectionId, steps),
+    onTransferAccepted: () => running?.onTransferAccepted(),
+    async waitForOwners(blockchain) {
+      await (await starting)?.waitForOwners(blockchain)
     },
     async stop() {
       stopped = true

@@ -19,7 +19,7 @@ export type Turn = () => Promise<number | null>
 
 // The maximum delay between turns, so that rows left by another worker are found.
 const SWEEP_MS = 2000
-const FAILURES = { firstMs: 200, maxMs: 10_000 }
+const FAILURE_BACKOFF = { firstMs: 200, maxMs: 10_000 }
 
 /**
  * Runs turns one after another. A turn that throws is logged and retried with increasing delays. A repeated error is
@@ -65,7 +65,7 @@ export function startLoop(name: string, turn: Turn, log: Log): Loop {
         }
         logged = reason
         woken = false
-        await idle(backoffMs(failures, FAILURES))
+        await idle(backoffMs(failures, FAILURE_BACKOFF))
       }
     }
   }

@@ -1,5 +1,5 @@
 import { extraKeys, type NftMetadata } from '../../api/metadata.ts'
-import { fileAttribute } from '../../api/traits.ts'
+import { toFileAttribute } from '../../api/traits.ts'
 import { urlOfPlace } from '../../core/ipfs-url.ts'
 import { type BuiltDirectory, buildDirectory } from '../storage/directory.ts'
 
@@ -13,13 +13,13 @@ export function metadataFile(metadata: NftMetadata, files: Readonly<Record<strin
   for (const { key } of metadata.file_fields) file[key] = urlOfPlace(files[key] ?? '')
   for (const key of extraKeys(metadata)) file[key] = metadata[key]
   if (metadata.attribute !== undefined) {
-    file.attributes = metadata.attribute.map(fileAttribute)
+    file.attributes = metadata.attribute.map(toFileAttribute)
   }
   return Buffer.from(JSON.stringify(file))
 }
 
 /** Returns the directory of an update's metadata files, with one `<token ID>.json` per NFT. */
-export function updateDirectory(
+export function buildUpdateDirectory(
   updates: readonly { token_id: string | null; metadata: string; files: string | null }[],
 ): Promise<BuiltDirectory> {
   return buildDirectory(
@@ -31,7 +31,9 @@ export function updateDirectory(
 }
 
 /** Returns the directory of metadata files to mint: `0.json`, `1.json` and so on, in the order of the NFTs. */
-export function mintDirectory(nfts: readonly { metadata: string; files: string | null }[]): Promise<BuiltDirectory> {
+export function buildMintDirectory(
+  nfts: readonly { metadata: string; files: string | null }[],
+): Promise<BuiltDirectory> {
   return buildDirectory(
     nfts.map(({ metadata, files }, index) => ({
       name: `${index}.json`,

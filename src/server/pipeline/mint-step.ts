@@ -11,24 +11,24 @@ import {
 } from '../store/collections.ts'
 import { collectionsWithMintable } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
-import { unfinishedOf } from '../store/transactions.ts'
-import { withOpenMints } from '../store/unknown-mints.ts'
-import { type ChainDriver, LostRace, type MintDelay, type OnSigned, type TransactionPreparer } from './driver.ts'
+import { readUnfinished } from '../store/transactions.ts'
+import { findBlockedCollections } from '../store/unknown-mints.ts'
+import { type ChainDriver, LostRaceError, type MintDelay, type OnSigned, type TransactionPreparer } from './driver.ts'
 import type { Turn } from './loop.ts'
 
 const SWEEP_MS = 5000
 /** Delay in milliseconds if another process has locked a collection. */
-const LOCKED_MS = 50
+const LOCKED_RETRY_MS = 50
 /** Delay in milliseconds while more NFTs are gathered. */
-const GATHERING_MS = 100
+const BATCH_WINDOW_MS = 100
 
 export interface MintStepOptions {
   store: Store
-  driver: Pick<ChainDriver, 'blockchain' | 'collectionsAtOnce' | 'commit' | 'openPreparer' | 'hasRoom'>
+  driver: Pick<ChainDriver, 'blockchain' | 'maxConcurrentCollections' | 'commit' | 'openPreparer' | 'canSignMore'>
   now: () => number
   onSigned: OnSigned
   /** Called when a collection has tokens on chain that the database doesn't have. */
-  onUnknown?: () => void
+  onUnknownTokens?: () => void
   /** Returns whether this process serves the blockchain. Default: always. */
   serves?: () => boolean
 }
@@ -46,7 +46,11 @@ export interface MintStep {
 type MintStepResult = MintDelay | 'more' | 'locked'
 
 /** Delays in milliseconds until a collection is checked again without a wake-up. */
-const WAITS: Partial<Record<MintStepResult, number>> = { more: 0, locked: LOCKED_MS, soon: GATHERING_MS }
+const RETRY_DELAYS_MS: Partial<Record<MintStepResult, number>> = {
+  more: 0,
+  locked: LOCKED_RETRY_MS,
+  soon: BATCH_WINDOW_MS,
+}
 
 /**
  * Signs mints of pending NFTs. All pending NFTs of a collection are signed together, even from different requests and
@@ -54,7 +58,7 @@ const WAITS: Partial<Record<MintStepResult, number>> = { more: 0, locked: LOCKED
  * that case, NFTs gather until they fill another transaction.
  */
 export function createMintStep(options: MintStepOptions): MintStep {
-  const { store, driver, now, onUnknown = () => {} } = options
+  const { store, driver, now, onUnknownTokens = () => {} } = options
   const marked = new Set<string>()
   /** Collections whose mints wait for capacity. They are checked again when any transaction is settled. */
   const parked = new Set<string>()
@@ -79,30 +83,30 @@ export function createMintStep(options: MintStepOptions): MintStep {
       const signFor = async (preparer: TransactionPreparer, collection: CollectionRow) => {
         const { id } = collection
         try {
-          const delay = await preparer.delay(collection)
-          if (typeof delay === 'object' && delay !== null) return await failUnsigned(store, collection, delay.error)
+          const delay = await preparer.findMintDelay(collection)
+          if (typeof delay === 'object' && delay !== null) return await failPendingNfts(store, collection, delay.error)
           const next = delay ?? (await commit(options, preparer, collection))
           if (next === 'full') parked.add(id)
-          if (next === 'unknown') onUnknown()
-          const ms = WAITS[next]
+          if (next === 'unknown') onUnknownTokens()
+          const ms = RETRY_DELAYS_MS[next]
           if (ms === undefined) return
           later.add(id)
           wait = Math.min(wait ?? ms, ms)
         } catch (error) {
           later.add(id)
-          if (error instanceof LostRace) wait = 0
+          if (error instanceof LostRaceError) wait = 0
           else failures.push(error)
         }
       }
       // Use a random order, so that processes seldom try to lock the same collection.
       const ids = shuffleItems(marked)
-      for (const group of chunksOf(ids, driver.collectionsAtOnce)) {
+      for (const group of chunksOf(ids, driver.maxConcurrentCollections)) {
         for (const id of group) marked.delete(id)
         const markAgain = (error: unknown) => {
           for (const id of [...group, ...later]) marked.add(id)
           throw error
         }
-        const ready = await findReady(options, group).catch(markAgain)
+        const ready = await findReadyCollections(options, group).catch(markAgain)
         if (ready.length === 0) continue
         // If no transaction can be signed, keep all collections marked.
         const preparer = await driver.openPreparer().catch(markAgain)
@@ -116,9 +120,9 @@ export function createMintStep(options: MintStepOptions): MintStep {
 }
 
 /**
- * Signs and stores the next mint of a collection. With `insideCommit`, only the process that has locked the collection
+ * Signs and stores the next mint of a collection. With `preparesMintInCommit`, only the process that has locked the collection
  * prepares its mint. When each of four workers prepared the mint, all but one discarded the result: together, they did
- * 3.7 times the work and signed a tenth as many mints. Without `insideCommit`, the mint is prepared outside the
+ * 3.7 times the work and signed a tenth as many mints. Without `preparesMintInCommit`, the mint is prepared outside the
  * transaction, so that SQLite's only writer isn't blocked.
  */
 async function commit(
@@ -127,7 +131,7 @@ async function commit(
   collection: CollectionRow,
 ): Promise<MintStepResult> {
   const { id } = collection
-  const early = preparer.insideCommit ? null : await preparer.mint(store.db, collection)
+  const early = preparer.preparesMintInCommit ? null : await preparer.prepareMint(store.db, collection)
   if (typeof early === 'string') return early
   let prepared = early
   const committed = await driver.commit(async (db) => {
@@ -136,39 +140,39 @@ async function commit(
     // Another process may have changed the collection since it was read.
     if (current.status !== 'deployed') return 'idle'
     const count = new Set(prepared?.assignments.map(({ transactionId }) => transactionId)).size
-    const unfinished = await unfinishedOf(db, [id])
-    if (!driver.hasRoom(current, unfinished(id), prepared === null ? 1 : count)) return 'idle'
-    const mint = prepared ?? (await preparer.mint(db, current))
+    const unfinished = await readUnfinished(db, [id])
+    if (!driver.canSignMore(current, unfinished(id), prepared === null ? 1 : count)) return 'idle'
+    const mint = prepared ?? (await preparer.prepareMint(db, current))
     if (typeof mint === 'string') return mint
     // With a remote signer, this function runs again after the signer has signed, and must store the same mint.
     prepared = mint
     const { assignments, tokenIds } = mint
     if (tokenIds !== null && String(tokenIds.first) !== current.next_token_id) return 'idle'
-    if ((await assignToTransactions(db, assignments)) !== assignments.length) throw new LostRace()
+    if ((await assignToTransactions(db, assignments)) !== assignments.length) throw new LostRaceError()
     if (tokenIds !== null) await updateCollection(db, id, { next_token_id: String(tokenIds.next) })
     await putBlocks(db, mint.blocks, store.publishTo)
     return { mint, signed: await mint.sign(db) }
   })
   if (typeof committed === 'string') return committed
   onSigned(committed.signed, committed.mint.requests)
-  return committed.mint.more ? 'more' : 'idle'
+  return committed.mint.hasMore ? 'more' : 'idle'
 }
 
 /**
  * Marks the NFTs of a collection as failed because none of them can ever be minted. Does nothing while the NFTs may
  * belong to a signed transaction or an unknown mint, or if another process has changed the collection.
  */
-async function failUnsigned(store: Store, { id, next_token_id }: CollectionRow, error: string): Promise<void> {
+async function failPendingNfts(store: Store, { id, next_token_id }: CollectionRow, error: string): Promise<void> {
   await store.transaction(async (db) => {
     const current = await lockCollection(db, id)
     if (current?.next_token_id !== next_token_id) return
-    if ((await unfinishedOf(db, [id]))(id).count > 0 || (await withOpenMints(db, [id])).has(id)) return
+    if ((await readUnfinished(db, [id]))(id).count > 0 || (await findBlockedCollections(db, [id])).has(id)) return
     await failNftsOfCollection(db, id, error)
   })
 }
 
 /** Returns the collections for which a transaction may be signed now. */
-async function findReady(
+async function findReadyCollections(
   { store, driver, serves = () => true }: MintStepOptions,
   ids: readonly string[],
 ): Promise<CollectionRow[]> {
@@ -181,8 +185,8 @@ async function findReady(
   }
   const deployed = collections.filter(({ status }) => status === 'deployed')
   if (deployed.length === 0 || !serves()) return []
-  const unfinished = await unfinishedOf(store.db, ids)
+  const unfinished = await readUnfinished(store.db, ids)
   // Skip collections with unknown tokens. The recover step examines the tokens and then marks the collection again.
-  const unexplained = await withOpenMints(store.db, ids)
-  return deployed.filter((row) => driver.hasRoom(row, unfinished(row.id), 1) && !unexplained.has(row.id))
+  const unexplained = await findBlockedCollections(store.db, ids)
+  return deployed.filter((row) => driver.canSignMore(row, unfinished(row.id), 1) && !unexplained.has(row.id))
 }

@@ -9,7 +9,7 @@ import { usedBlockchains } from '../store/collections.ts'
 import { releaseLeases } from '../store/leases.ts'
 import type { Store } from '../store/open-store.ts'
 import { chainsToFollow } from '../store/owner-events.ts'
-import { blockchainsWithSigned, type TransactionRow } from '../store/transactions.ts'
+import { listUnsettledBlockchains, type TransactionRow } from '../store/transactions.ts'
 import { type ChainPipeline, startChainPipeline } from './chain-pipeline.ts'
 import { createClockStep } from './clock-step.ts'
 import type { TransactionOutcome } from './driver.ts'
@@ -49,14 +49,14 @@ export interface PipelineOptions {
  * poll.
  */
 export interface Pipeline {
-  collectionAccepted(blockchain: Blockchain): void
-  nftsAccepted(collectionId: string, steps: { files: boolean; mint: boolean }): void
-  transferAccepted(): void
+  onCollectionAccepted(blockchain: Blockchain): void
+  onNftsAccepted(collectionId: string, steps: { files: boolean; mint: boolean }): void
+  onTransferAccepted(): void
   /**
    * Resolves when owners and flags match the current state of an embedded chain, or after 2 s. Resolves immediately for
    * a public network.
    */
-  ownersFollowed(blockchain: EvmBlockchain): Promise<void>
+  waitForOwners(blockchain: EvmBlockchain): Promise<void>
   stop(): Promise<void>
 }
 
@@ -71,35 +71,35 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   if (store.postgres === null) await releaseLeases(store)
   const stopping = new AbortController()
   const pipelines = createChainPipelines(options, stopping.signal)
-  const mintable = (collectionId: string) => pipelines.whereOpen((pipeline) => pipeline.mintable(collectionId))
+  const markMintable = (collectionId: string) => pipelines.whereOpen((pipeline) => pipeline.markMintable(collectionId))
 
   const fileStep = createFileStep({
     ...options,
     maxAttempts: options.maxFileAttempts,
-    onMintable: mintable,
+    onMintable: markMintable,
     onFree: () => filesLoop.wake(),
   })
   const filesLoop = startLoop('files', fileStep.turn, log)
   const webhooks = startWebhooks(options)
   const clockLoop = startLoop('clock', createClockStep(store, now), log)
   const optimizeLoop = startLoop('optimize', createOptimizeStep(store), log)
-  chains.onBlocks((blockchain) => pipelines.openThen(blockchain, (pipeline) => pipeline.follow()?.wake()))
+  chains.onBlocks((blockchain) => pipelines.openThen(blockchain, (pipeline) => pipeline.startFollower()?.wake()))
   const resumeLoop = startLoop('resume', createResumeStep(store, pipelines), log)
 
   return {
-    collectionAccepted(blockchain) {
-      pipelines.openThen(blockchain, (pipeline) => pipeline.collectionAccepted())
+    onCollectionAccepted(blockchain) {
+      pipelines.openThen(blockchain, (pipeline) => pipeline.onCollectionAccepted())
     },
 
-    nftsAccepted(collectionId, { files, mint }) {
+    onNftsAccepted(collectionId, { files, mint }) {
       if (files) filesLoop.wake()
-      if (mint) mintable(collectionId)
+      if (mint) markMintable(collectionId)
     },
 
-    transferAccepted: () => pipelines.whereOpen((pipeline) => pipeline.transferAccepted()),
+    onTransferAccepted: () => pipelines.whereOpen((pipeline) => pipeline.onTransferAccepted()),
 
-    async ownersFollowed(blockchain) {
-      if (pipelines.serves(blockchain)) await (await pipelines.open(blockchain)).follow()?.caughtUp()
+    async waitForOwners(blockchain) {
+      if (pipelines.serves(blockchain)) await (await pipelines.open(blockchain)).startFollower()?.waitUntilCaughtUp()
     },
 
     async stop() {
@@ -131,7 +131,8 @@ function createChainPipelines(options: PipelineOptions, stopping: AbortSignal) {
     const started = startChainPipeline({ store, createDriver, now, log, serves: () => serves(blockchain), onSettled })
     // Track the owners on public networks continuously. The owners of an embedded chain are read when it has new
     // blocks.
-    if (isEvm(blockchain) ? chains.remote.has(blockchain) : chains.solana.clusters.has(blockchain)) started.follow()
+    if (isEvm(blockchain) ? chains.remote.has(blockchain) : chains.solana.clusters.has(blockchain))
+      started.startFollower()
     return started
   }
   const open = (blockchain: Blockchain): Promise<ChainPipeline> => {
@@ -192,9 +193,10 @@ function createResumeStep(store: Store, { serves, open, openThen }: ChainPipelin
     // process may take over the embedded chains. A single process looks only twice. The second turn finds requests that
     // were accepted during the start.
     if (turns > 1 && store.postgres === null) return null
-    const pending = new Set([...(await blockchainsWithSigned(store.db)), ...(await usedBlockchains(store.db))])
+    const pending = new Set([...(await listUnsettledBlockchains(store.db)), ...(await usedBlockchains(store.db))])
     for (const blockchain of pending) if (serves(blockchain)) await open(blockchain).catch(() => {})
-    for (const blockchain of await chainsToFollow(store.db)) openThen(blockchain, (pipeline) => pipeline.follow())
+    for (const blockchain of await chainsToFollow(store.db))
+      openThen(blockchain, (pipeline) => pipeline.startFollower())
     turns += 1
     return null
   }

@@ -11,16 +11,16 @@ import type { Store } from '../store/open-store.ts'
 import {
   addPublications,
   claimPublications,
-  nextPublicationDue,
   type Publication,
+  readNextPublicationDueAt,
   settlePublication,
 } from '../store/publications.ts'
 import { type Loop, startLoop, type Turn } from './loop.ts'
 
 const LEASE_MS = 120_000
 /** Maximum number of roots that are published together, such as 16 directories of 200 metadata files. */
-const MAX_ROOTS = 16
-const PINS_AT_ONCE = 8
+const ROOTS_PER_BATCH = 16
+const MAX_CONCURRENT_PINS = 8
 
 export interface PublishContext {
   store: Store
@@ -31,16 +31,16 @@ export interface PublishContext {
 
 /** Starts the loops that publish stored content to an IPFS node and pin it with a pinning service. */
 export function startPublishLoops(
-  surroundings: PublishContext,
+  context: PublishContext,
   { blocks, node, pinning }: PublishPlaces,
 ): Pick<Loop, 'stop'> {
-  const { log } = surroundings
+  const { log } = context
   const loops: Loop[] = []
   if (node !== null) {
-    const step = createNodeStep(surroundings, { node, blocks, next: pinning === null ? null : 'pins' })
+    const step = createNodeStep(context, { node, blocks, next: pinning === null ? null : 'pins' })
     loops.push(startLoop('publish', step, log))
   }
-  if (pinning !== null) loops.push(startLoop('pin', createPinStep(surroundings, pinning), log))
+  if (pinning !== null) loops.push(startLoop('pin', createPinStep(context, pinning), log))
   return {
     async stop() {
       await Promise.all(loops.map((loop) => loop.stop()))
@@ -55,11 +55,11 @@ export function startPublishLoops(
  * @param next the target to publish to after the node; null if the node is the last target
  */
 function createNodeStep(
-  surroundings: PublishContext,
+  context: PublishContext,
   { node, blocks, next }: { node: NodeBlocks; blocks: BlockTable; next: 'pins' | null },
 ): Turn {
-  const { store, now, log } = surroundings
-  const postpone = createPostponer(surroundings)
+  const { store, now, log } = context
+  const postpone = createPostponer(context)
 
   const publish = async (group: readonly Publication[]): Promise<void> => {
     const cids = group.map(({ cid }) => cid)
@@ -81,25 +81,22 @@ function createNodeStep(
   }
 
   return async () => {
-    const claimed = await claimPublications(store.db, 'node', { now: now(), leaseMs: LEASE_MS, limit: MAX_ROOTS })
+    const claimed = await claimPublications(store.db, 'node', { now: now(), leaseMs: LEASE_MS, limit: ROOTS_PER_BATCH })
     // Retry failed content separately, so that it doesn't block the rest of its group.
     const fresh = claimed.filter(({ attempts }) => attempts === 0)
     if (fresh.length > 0) await publish(fresh)
     for (const each of claimed.filter(({ attempts }) => attempts > 0)) await publish([each])
-    if (claimed.length === MAX_ROOTS) return 0
-    return await waitFor(store, 'node', now())
+    if (claimed.length === ROOTS_PER_BATCH) return 0
+    return await msUntilDue(store, 'node', now())
   }
 }
 
 /** Creates a turn that requests pins of content from a pinning service. Each request is retried until it succeeds. */
-function createPinStep(
-  surroundings: PublishContext,
-  { service, origins }: NonNullable<PublishPlaces['pinning']>,
-): Turn {
-  const { store, now, log } = surroundings
-  const postpone = createPostponer(surroundings)
+function createPinStep(context: PublishContext, { service, origins }: NonNullable<PublishPlaces['pinning']>): Turn {
+  const { store, now, log } = context
+  const postpone = createPostponer(context)
 
-  const ask = async (publication: Publication): Promise<PinRequest> => {
+  const findOrCreatePin = async (publication: Publication): Promise<PinRequest> => {
     // Look up the pin first, because an earlier attempt whose response was lost may have succeeded.
     const earlierPin = publication.generation > 1 ? await service.find(publication.cid) : null
     return earlierPin ?? (await service.pin(publication.cid, await origins()))
@@ -108,7 +105,8 @@ function createPinStep(
   const advance = async (publication: Publication): Promise<void> => {
     const { cid, reference, state } = publication
     try {
-      const request = state === 'asked' && reference !== null ? await service.status(reference) : await ask(publication)
+      const request =
+        state === 'asked' && reference !== null ? await service.status(reference) : await findOrCreatePin(publication)
       if (request?.status === 'failed') {
         const why = request.details ?? 'the service returned no reason'
         log.warn({ cid, why }, 'the pinning service could not pin content; the request will be repeated')
@@ -126,10 +124,14 @@ function createPinStep(
   }
 
   return async () => {
-    const claimed = await claimPublications(store.db, 'pins', { now: now(), leaseMs: LEASE_MS, limit: PINS_AT_ONCE })
+    const claimed = await claimPublications(store.db, 'pins', {
+      now: now(),
+      leaseMs: LEASE_MS,
+      limit: MAX_CONCURRENT_PINS,
+    })
     await Promise.all(claimed.map(advance))
-    if (claimed.length === PINS_AT_ONCE) return 0
-    return await waitFor(store, 'pins', now())
+    if (claimed.length === MAX_CONCURRENT_PINS) return 0
+    return await msUntilDue(store, 'pins', now())
   }
 }
 
@@ -141,7 +143,7 @@ function createPostponer({ store, now, retryMs = backoffMs }: PublishContext) {
   }
 }
 
-async function waitFor(store: Store, target: Publication['target'], now: number): Promise<number | null> {
-  const dueAt = await nextPublicationDue(store.db, target)
+async function msUntilDue(store: Store, target: Publication['target'], now: number): Promise<number | null> {
+  const dueAt = await readNextPublicationDueAt(store.db, target)
   return dueAt === null ? null : Math.max(50, dueAt - now)
 }

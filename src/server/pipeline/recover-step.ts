@@ -22,7 +22,7 @@ export interface RecoverStepOptions {
 export function createRecoverStep({ store, driver, log, onMintable }: RecoverStepOptions): Turn {
   const { blockchain } = driver
 
-  const stop = async (row: UnknownMintRow, recovery: Exclude<MintRecovery, string>): Promise<void> => {
+  const blockMints = async (row: UnknownMintRow, recovery: Exclude<MintRecovery, string>): Promise<void> => {
     const { collection_id, hash, start_id } = row
     const { unexplained: reason, tokens: token_count = row.token_count, nextTokenId } = recovery
     await store.transaction(async (db) => {
@@ -40,7 +40,7 @@ export function createRecoverStep({ store, driver, log, onMintable }: RecoverSte
 
   return async () => {
     let failure: unknown
-    let progress = false
+    let hasProgress = false
     /**
      * Collections in which an unknown mint can't be examined yet. Their later unknown mints wait too, because mints
      * contain NFTs in the order of acceptance.
@@ -55,8 +55,8 @@ export function createRecoverStep({ store, driver, log, onMintable }: RecoverSte
           continue
         }
         if (recovery === 'recovered') await removeUnknownMint(store.db, row)
-        else await stop(row, recovery)
-        progress = true
+        else await blockMints(row, recovery)
+        hasProgress = true
         onMintable(row.collection_id)
       } catch (error) {
         failure ??= error
@@ -64,6 +64,6 @@ export function createRecoverStep({ store, driver, log, onMintable }: RecoverSte
       }
     }
     if (failure !== undefined) throw failure
-    return progress ? 0 : null
+    return hasProgress ? 0 : null
   }
 }

@@ -1,26 +1,25 @@
 import { type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import type { Log } from '../log.ts'
 import { deployCollection, failCollection } from '../state/collections.ts'
-import {
-  deployNfts,
-  failBundle,
-  failGrantsOfCollection,
-  failNftsOfCollection,
-  returnBundleToMint,
-} from '../state/nfts.ts'
+import { deployNfts, failBundle, failGrantsOfCollection, failNftsOfCollection, requeueBundle } from '../state/nfts.ts'
 import { addTransactions, endTransaction } from '../state/transactions.ts'
 import { endTransfer } from '../state/transfers.ts'
-import { deployUpdates, failUpdates, returnUpdates } from '../state/updates.ts'
+import { deployUpdates, failUpdates, requeueUpdates } from '../state/updates.ts'
 import { lockCollection, updateCollection } from '../store/collections.ts'
-import { countRevert, setOwner, updateSignedNfts } from '../store/nfts.ts'
+import { incrementReverts, setOwner, updateSignedNfts } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { findCursor, lockTokenOwners } from '../store/owner-events.ts'
-import { requestsOfTransaction } from '../store/requests.ts'
-import { assignRunOf } from '../store/run-costs.ts'
+import { listRequestIdsOfTransaction } from '../store/requests.ts'
+import { assignRunToTransaction } from '../store/run-costs.ts'
 import type { Db } from '../store/schema.ts'
 import { isMint, isTransfer, isUpdate, type TransactionRow } from '../store/transactions.ts'
-import { countTransferRevert, findTransferOf, forgetReverts, returnTransfer } from '../store/transfers.ts'
-import { collectionOfUpdates, listUpdatesOf } from '../store/updates.ts'
+import {
+  findTransferByTransaction,
+  incrementTransferReverts,
+  resetReverts,
+  returnTransfer,
+} from '../store/transfers.ts'
+import { findCollectionOfUpdates, listUpdatesOfTransaction } from '../store/updates.ts'
 import type { OutcomeVerdict, TransactionOutcome } from './driver.ts'
 import { restoreDirectory } from './restore-directory.ts'
 
@@ -43,10 +42,11 @@ export async function settle(
   const [first, ...otherSettlements] = settlements
   if (first === undefined) return []
   const { blockchain } = first.transaction
-  const requests = otherSettlements.length > 0 ? undefined : await requestsOfTransaction(store.db, first.transaction)
+  const requests =
+    otherSettlements.length > 0 ? undefined : await listRequestIdsOfTransaction(store.db, first.transaction)
   const settled = await store.transaction(async (db) => {
     await lockTokenOwners(db, blockchain, 'shared')
-    const moved = settlements.flatMap(directoryOf)
+    const moved = settlements.flatMap(toMovedDirectories)
     for (const id of [...new Set(moved.map(({ collectionId }) => collectionId))].sort()) await lockCollection(db, id)
     const newlySettled: Settlement[] = []
     for (const settlement of settlements) {
@@ -59,7 +59,7 @@ export async function settle(
       db,
       newlySettled.filter(isMinted).map(({ transaction }) => transaction.id),
     )
-    const places = new Map(newlySettled.flatMap(directoryOf).map((place) => [place.directory, place]))
+    const places = new Map(newlySettled.flatMap(toMovedDirectories).map((place) => [place.directory, place]))
     for (const place of places.values()) await restoreDirectory(db, { store, log }, place)
     return newlySettled
   })
@@ -74,7 +74,7 @@ const isMinted = ({ transaction, verdict }: Settlement) => verdict.kind === 'don
  * Returns the metadata directory that a token refers to, with the token's collection. Returns an empty array if it is
  * the directory of the token's transaction.
  */
-function directoryOf({ transaction: { collection_id: collectionId }, outcome: { file } }: Settlement) {
+function toMovedDirectories({ transaction: { collection_id: collectionId }, outcome: { file } }: Settlement) {
   return collectionId === null || file === undefined ? [] : [{ collectionId, directory: file.directory }]
 }
 
@@ -86,7 +86,7 @@ async function apply(db: Db, { transaction, outcome, verdict }: Settlement): Pro
   const { id, kind, collection_id: collectionId } = transaction
   if (verdict.kind === 'none') return
   if (verdict.kind === 'again' && isEvm(transaction.blockchain)) {
-    await assignRunOf(db, id, await requestsOfTransaction(db, transaction))
+    await assignRunToTransaction(db, id, await listRequestIdsOfTransaction(db, transaction))
   }
   if (isTransfer(transaction)) return applyToTransfer(db, transaction, outcome, verdict)
   if (isUpdate(transaction)) return applyToUpdates(db, transaction, verdict)
@@ -108,8 +108,8 @@ async function apply(db: Db, { transaction, outcome, verdict }: Settlement): Pro
   if (verdict.kind === 'done') {
     if (outcome.file !== undefined) await updateSignedNfts(db, id, { batch_index: outcome.file.index })
   } else if (verdict.kind === 'again') {
-    if (verdict.counted) await countRevert(db, id)
-    await returnBundleToMint(db, id)
+    if (verdict.counted) await incrementReverts(db, id)
+    await requeueBundle(db, id)
   } else if (verdict.fails === undefined) await failBundle(db, id, verdict.error)
   else if (verdict.fails === 'grants of the collection') await failGrantsOfCollection(db, collectionId, verdict.error)
   else await failNftsOfCollection(db, collectionId, verdict.error)
@@ -121,14 +121,14 @@ async function applyToTransfer(
   { seen }: TransactionOutcome,
   verdict: Exclude<Settlement['verdict'], { kind: 'none' }>,
 ): Promise<void> {
-  const transfer = await findTransferOf(db, transactionId)
+  const transfer = await findTransferByTransaction(db, transactionId)
   if (transfer === null) return
   const { id, nft_id, receiver, reverts } = transfer
   if (verdict.kind === 'again') {
-    if (verdict.counted) await countTransferRevert(db, nft_id)
+    if (verdict.counted) await incrementTransferReverts(db, nft_id)
     return returnTransfer(db, transactionId)
   }
-  if (reverts > 0) await forgetReverts(db, nft_id)
+  if (reverts > 0) await resetReverts(db, nft_id)
   if (verdict.kind === 'failed') return endTransfer(db, id, { status: 'failed', error: verdict.error })
   await endTransfer(db, id, { status: 'deployed' })
   // Set the owner together with the status, so that clients see both. A follower that has read this block has already
@@ -145,7 +145,7 @@ async function applyToUpdates(
 ): Promise<void> {
   const { id, blockchain, update_sequence: sequence } = transaction
   if (verdict.kind === 'done') return deployUpdates(db, transaction, verdict.firstTokenId ?? null)
-  const collectionId = await collectionOfUpdates(db, id)
+  const collectionId = await findCollectionOfUpdates(db, id)
   // The update's sequence number can be used again. If it belongs to an unknown update on chain, the update step
   // examines that update. After a reorg, an earlier number may already be free. On Solana, each token counts its
   // updates separately.
@@ -154,11 +154,11 @@ async function applyToUpdates(
     await updateCollection(db, collectionId, { update_count: Math.min(update_count, sequence - 1) })
   }
   if (verdict.kind === 'failed') {
-    const seqs = (await listUpdatesOf(db, id)).map(({ seq }) => seq)
+    const seqs = (await listUpdatesOfTransaction(db, id)).map(({ seq }) => seq)
     return failUpdates(db, seqs, verdict.error)
   }
   for (const { seq, error } of verdict.fails ?? []) await failUpdates(db, [seq], error)
-  await returnUpdates(db, id, verdict.counted === true)
+  await requeueUpdates(db, id, verdict.counted === true)
 }
 
 /**

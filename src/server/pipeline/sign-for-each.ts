@@ -1,4 +1,4 @@
-import { LostRace } from './driver.ts'
+import { LostRaceError } from './driver.ts'
 
 /**
  * Calls `signFor` for each collection. An error in one collection doesn't block the others. The first error is thrown
@@ -12,15 +12,15 @@ export async function signForEach(
   signFor: (collectionId: string) => Promise<boolean>,
 ): Promise<boolean> {
   const failures: unknown[] = []
-  let more = false
+  let hasMore = false
   for (const id of collectionIds) {
     try {
-      if (await signFor(id)) more = true
+      if (await signFor(id)) hasMore = true
     } catch (error) {
-      if (error instanceof LostRace) more = true
+      if (error instanceof LostRaceError) hasMore = true
       else failures.push(error)
     }
   }
   if (failures.length > 0) throw failures[0]
-  return more
+  return hasMore
 }

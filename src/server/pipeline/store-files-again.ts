@@ -8,7 +8,7 @@ import type { FileStorage } from '../storage/adapter.ts'
 import { findStored } from '../storage/find-stored.ts'
 import type { FilePolicy } from './file-source.ts'
 
-const FETCH_WITHIN_MS = 60_000
+const FETCH_TIMEOUT_MS = 60_000
 
 export interface FileSources {
   storage: FileStorage
@@ -30,7 +30,7 @@ export async function storeFilesAgain(
     const place = stored[key]
     if (place === undefined || isContentUrl(place) || (await findStored(storage, place, { ours: true })) !== null)
       continue
-    const signal = AbortSignal.timeout(FETCH_WITHIN_MS)
+    const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS)
     try {
       if (isIpfsUrl(url)) {
         if (ipfs === null) throw new Error('no gateway is configured for IPFS files')

@@ -5,8 +5,14 @@ import type { CollectionRow } from '../store/collections.ts'
 import type { Db } from '../store/schema.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-own-collection.ts'
-import { keepRefusedLimit, prepareCostCheck, startChange } from './limit-cost.ts'
-import { claimReferences, type ExistingOperation, findAllNamed, idOf, showAccepted } from './references.ts'
+import { prepareCostCheck, startChange, storeRefusedLimit } from './limit-cost.ts'
+import {
+  acceptedFields,
+  claimReferences,
+  type ExistingOperation,
+  findExistingOperations,
+  operationIdOf,
+} from './references.ts'
 import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -25,7 +31,7 @@ interface Change<Name extends OperationEndpoint, Echo, Prepared> {
    * Finds the accepted change with the same content. Present for changes that can be made only once even without a
    * reference ID.
    */
-  existing?(db: Db, collection: CollectionRow): Promise<ExistingOperation | null>
+  findExisting?(db: Db, collection: CollectionRow): Promise<ExistingOperation | null>
   /**
    * Runs the checks that need only the database. Called before the backend checks that the chain is available.
    *
@@ -49,7 +55,7 @@ interface Change<Name extends OperationEndpoint, Echo, Prepared> {
       prepared: Prepared
     },
   ): Promise<void>
-  accepted(collectionId: string, prepared: Prepared): void
+  onAccepted(collectionId: string, prepared: Prepared): void
 }
 
 interface ChangeRequest {
@@ -73,14 +79,14 @@ export async function acceptChange<Name extends OperationEndpoint, Echo extends 
   const findCollection = () => findOwnCollection(store.db, accountId, { contractAddress, blockchain })
   const responseFor = (operation: string | ExistingOperation) => ({
     requests: { ...echo, reference_id },
-    response: { transaction_gdn_id: idOf(operation), ...showAccepted(operation, acceptedAt, reference_id) },
+    response: { transaction_gdn_id: operationIdOf(operation), ...acceptedFields(operation, acceptedAt, reference_id) },
   })
   let wakePipeline = () => {}
   const accepted = await accept(store, { ...request, endpoint: operation }, acceptedAt, {
     async findExisting() {
       if (reference_id === undefined) return null
       const scope = { scope_id: (await findCollection()).id, operation }
-      const [existing] = (await findAllNamed(store.db, scope, references)) ?? []
+      const [existing] = (await findExistingOperations(store.db, scope, references)) ?? []
       return existing === undefined ? null : responseFor(existing)
     },
     async prepare() {
@@ -93,7 +99,7 @@ export async function acceptChange<Name extends OperationEndpoint, Echo extends 
       return { collection, prepared, costCheck: await prepareCostCheck(deps, request, blockchain) }
     },
     async write(db, request_id, { collection, prepared, costCheck }) {
-      const existingChange = (await change.existing?.(db, collection)) ?? null
+      const existingChange = (await change.findExisting?.(db, collection)) ?? null
       const id = existingChange?.target_id ?? newId()
       const scope = { scope_id: collection.id, operation }
       const claims = references.map((reference) => ({ ...reference, target_id: id }))
@@ -102,11 +108,11 @@ export async function acceptChange<Name extends OperationEndpoint, Echo extends 
       const reference = reference_id ?? null
       await change.write(db, { id, request_id, reference_id: reference, collection, acceptedAt, prepared })
       await startChange(db, { accountId, run, requestId: request_id, acceptedAt, costCheck }, collection)
-      wakePipeline = () => change.accepted(collection.id, prepared)
+      wakePipeline = () => change.onAccepted(collection.id, prepared)
       return responseFor(id)
     },
-    rejected: (error, { collection, costCheck }) =>
-      keepRefusedLimit(deps, error, costCheck, { accountId, run, collectionId: collection.id, at: acceptedAt }),
+    onRejected: (error, { collection, costCheck }) =>
+      storeRefusedLimit(deps, error, costCheck, { accountId, run, collectionId: collection.id, at: acceptedAt }),
   })
   wakePipeline()
   return accepted

@@ -1,9 +1,9 @@
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { HEADERS, IDEMPOTENCY_ERRORS } from '../../api/headers.ts'
 import { canonicalJson } from '../../core/canonical-json.ts'
 import { sha256Hex } from '../../core/sha256-hex.ts'
 import type { Store } from '../store/open-store.ts'
-import { findRepeated, insertRequest, type RequestRow, recordResponse } from '../store/requests.ts'
+import { findRequestByIdempotencyKey, insertRequest, type RequestRow, recordResponse } from '../store/requests.ts'
 import type { Db } from '../store/schema.ts'
 import { Refusal } from './refusals.ts'
 
@@ -30,9 +30,14 @@ export interface AcceptedRequest<Response> {
 
 function replay<Response>(earlier: RequestRow, bodyHash: string): AcceptedRequest<Response> {
   if (earlier.body_hash !== bodyHash) {
-    throw new Refusal(422, TITLES.validation, 'Idempotency-Key was used before with another body: use a new key', {
-      [HEADERS.errorCode]: IDEMPOTENCY_ERRORS.reused,
-    })
+    throw new Refusal(
+      422,
+      ERROR_TITLES.validation,
+      'Idempotency-Key was used before with another body: use a new key',
+      {
+        [HEADERS.errorCode]: IDEMPOTENCY_ERRORS.reused,
+      },
+    )
   }
   return { response: JSON.parse(earlier.response) as Response, replayed: true, requestId: earlier.id }
 }
@@ -46,7 +51,7 @@ export interface AcceptSteps<Prepared, Response> {
   /** Adds the rows in the database transaction that stores the request. */
   write(db: Db, requestId: string, prepared: Prepared): Promise<Response>
   /** Called after `write` has failed and its rows were rolled back. */
-  rejected?: (error: unknown, prepared: Prepared) => Promise<void>
+  onRejected?: (error: unknown, prepared: Prepared) => Promise<void>
 }
 
 /**
@@ -58,12 +63,12 @@ export async function accept<Prepared, Response>(
   store: Store,
   { accountId, endpoint, body, idempotencyKey, requestId, run = null }: Acceptance,
   now: number,
-  { findExisting, prepare, write, rejected }: AcceptSteps<Prepared, Response>,
+  { findExisting, prepare, write, onRejected }: AcceptSteps<Prepared, Response>,
 ): Promise<AcceptedRequest<Response>> {
   const scope = idempotencyKey === null ? null : { accountId, endpoint, idempotencyKey }
   // Without a key, the body is never compared with an earlier body, so no hash is needed.
   const bodyHash = scope === null ? '' : sha256Hex(canonicalJson(body))
-  const earlier = scope && (await findRepeated(store.db, scope))
+  const earlier = scope && (await findRequestByIdempotencyKey(store.db, scope))
   if (earlier) return replay(earlier, bodyHash)
   const existing = await findExisting()
   // Without a key, a request that creates nothing isn't stored.
@@ -71,7 +76,7 @@ export async function accept<Prepared, Response>(
   const prepared = existing === null ? await prepareUnlessExisting(prepare, findExisting) : { existing }
   const accepting = store.transaction(async (db) => {
     // Check again, because the same key may have been accepted while this request was prepared.
-    const meanwhile = scope && (await findRepeated(db, scope))
+    const meanwhile = scope && (await findRequestByIdempotencyKey(db, scope))
     if (meanwhile) return replay<Response>(meanwhile, bodyHash)
     // Insert the request first, because the rows refer to it. The response is stored later. In a cluster, a concurrent
     // request with the same key waits here until the first one has committed.
@@ -85,7 +90,7 @@ export async function accept<Prepared, Response>(
       accepted_at: now,
       run,
     })
-    const first = isFirst || scope === null ? null : await findRepeated(db, scope)
+    const first = isFirst || scope === null ? null : await findRequestByIdempotencyKey(db, scope)
     if (first !== null) return replay<Response>(first, bodyHash)
     const response = 'existing' in prepared ? prepared.existing : await write(db, requestId, prepared.prepared)
     await store.onAccepted?.(db, requestId)
@@ -93,7 +98,7 @@ export async function accept<Prepared, Response>(
     return { response, replayed: false, requestId }
   })
   return accepting.catch(async (error: unknown) => {
-    if ('prepared' in prepared) await rejected?.(error, prepared.prepared)
+    if ('prepared' in prepared) await onRejected?.(error, prepared.prepared)
     throw error
   })
 }

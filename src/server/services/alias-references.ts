@@ -1,8 +1,8 @@
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { HEADERS, REFERENCE_ERRORS } from '../../api/headers.ts'
 import { type ContentReference, findContentReferences, setAlias } from '../store/references.ts'
 import { findOwnCollection } from './find-own-collection.ts'
-import { claimReferences, refuseLabelConflicts, refuseRepeated, scopeIn } from './references.ts'
+import { claimReferences, refuseLabelConflicts, refuseRepeated, toReferenceScope } from './references.ts'
 import { badRequestError, Refusal } from './refusals.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
@@ -28,7 +28,7 @@ export async function aliasReferences(
   } = parsed
   refuseRepeated(reference_ids)
   const collection = await findOwnCollection(store.db, accountId, { contractAddress, blockchain })
-  const scope = scopeIn(collection.id, operation)
+  const scope = toReferenceScope(collection.id, operation)
   const aliased = await store.transaction(async (db) => {
     const references = await findContentReferences(db, scope, nft_gdn_ids)
     const byNft = new Map(references.map((reference) => [reference.target_id, reference]))
@@ -79,7 +79,7 @@ const noContentReferenceError = (index: number) =>
   )
 
 const conflictError = (message: string) =>
-  new Refusal(409, TITLES.conflict, `${message}; nothing was changed`, {
+  new Refusal(409, ERROR_TITLES.conflict, `${message}; nothing was changed`, {
     [HEADERS.errorCode]: REFERENCE_ERRORS.conflict,
   })
 

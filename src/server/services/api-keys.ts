@@ -4,7 +4,13 @@ import { GdnError } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
 import { quoted } from '../../core/quoted.ts'
 import { Secret } from '../../core/secret.ts'
-import { accountOfEmail, findNamedApiKeys, type ListedApiKey, listApiKeys, revokeApiKey } from '../store/accounts.ts'
+import {
+  findNamedApiKeys,
+  findOrCreateAccountId,
+  type ListedApiKey,
+  listApiKeys,
+  revokeApiKey,
+} from '../store/accounts.ts'
 import type { Store } from '../store/open-store.ts'
 import { hashKey, keyPrefix, newApiKey, registerApiKey } from './authenticate.ts'
 
@@ -25,7 +31,7 @@ export interface ApiKeyRecord {
   revokedAt: number | null
 }
 
-function statusOf({ revoked_at, expires_at }: ListedApiKey, now: number): ApiKeyRecord['status'] {
+function toStatus({ revoked_at, expires_at }: ListedApiKey, now: number): ApiKeyRecord['status'] {
   if (revoked_at !== null) return 'revoked'
   return expires_at !== null && expires_at <= now ? 'expired' : 'active'
 }
@@ -38,7 +44,7 @@ function toRecord(row: ListedApiKey, now: number): ApiKeyRecord {
     prefix: row.prefix,
     permissions: JSON.parse(row.permissions) as Permission[],
     apiVersion: row.api_version,
-    status: statusOf(row, now),
+    status: toStatus(row, now),
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
@@ -67,7 +73,7 @@ export async function createApiKey(
   const email = typedEmail.toLowerCase()
   const inOrder = PERMISSIONS.filter((permission) => permissions.includes(permission))
   const row = await store.transaction(async (db) => {
-    const accountId = await accountOfEmail(db, { id: newId(), email, created_at: now })
+    const accountId = await findOrCreateAccountId(db, { id: newId(), email, created_at: now })
     return registerApiKey(db, { key, accountId, name, permissions: inOrder, ...rest })
   })
   return { key, record: toRecord({ ...row, email }, now) }

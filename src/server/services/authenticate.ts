@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { PERMISSIONS, type Permission } from '../../api/permissions.ts'
 import type { ApiVersion } from '../../api/versions.ts'
 import { newId } from '../../core/ids.ts'
@@ -70,7 +70,7 @@ export async function findCaller(db: Db, key: Secret, now: number): Promise<Call
 }
 
 /** Returns the caller of the key with this ID. Returns null for a key that is unknown, revoked or expired. */
-export async function callerOfKey(db: Db, keyId: string, now: number): Promise<Caller | null> {
+export async function findCallerById(db: Db, keyId: string, now: number): Promise<Caller | null> {
   return toCaller(await findApiKeyById(db, keyId), now)
 }
 
@@ -96,16 +96,16 @@ export async function authenticate(
   now: number,
 ): Promise<Caller> {
   if (header === undefined || header === '') {
-    throw new Refusal(401, TITLES.unauthorized, 'the header x-api-key is missing')
+    throw new Refusal(401, ERROR_TITLES.unauthorized, 'the header x-api-key is missing')
   }
   const caller = await findCaller(db, new Secret(header, { known: false }), now)
-  if (caller === null) throw new Refusal(401, TITLES.unauthorized, 'the API key in x-api-key is not valid')
-  const missing = access.filter((permission) => !caller.permissions.has(permission))
-  if (needs === 'any' && missing.length === access.length) {
-    throw new Refusal(403, TITLES.forbidden, `the API key needs one of the permissions ${access.join(', ')}`)
+  if (caller === null) throw new Refusal(401, ERROR_TITLES.unauthorized, 'the API key in x-api-key is not valid')
+  const missingPermissions = access.filter((permission) => !caller.permissions.has(permission))
+  if (needs === 'any' && missingPermissions.length === access.length) {
+    throw new Refusal(403, ERROR_TITLES.forbidden, `the API key needs one of the permissions ${access.join(', ')}`)
   }
-  if (needs === 'all' && missing.length > 0) {
-    throw new Refusal(403, TITLES.forbidden, `the API key lacks the permission ${missing.join(', ')}`)
+  if (needs === 'all' && missingPermissions.length > 0) {
+    throw new Refusal(403, ERROR_TITLES.forbidden, `the API key lacks the permission ${missingPermissions.join(', ')}`)
   }
   return caller
 }

@@ -4,7 +4,7 @@ import { addTransfer } from '../state/transfers.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import { acceptChange } from './accept-change.ts'
 import { badRequestError } from './refusals.ts'
-import { askChain, refusePending, refuseUnlessService, requireToken } from './rights.ts'
+import { readChainState, refusePending, refuseUnlessService, requireTokenId } from './rights.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
 /**
@@ -18,14 +18,18 @@ export async function burnNft(deps: ServiceDeps, request: RequestOf<'burnnft'>) 
     fields: { nft_gdn_id, holder_wallet_address },
     echo: { contract_address, nft_gdn_id, holder_wallet_address },
     async check(collection) {
-      const tokenId = requireToken(await findNft(store.db, nft_gdn_id), collection)
+      const tokenId = requireTokenId(await findNft(store.db, nft_gdn_id), collection)
       await refusePending(store.db, nft_gdn_id)
       const { blockchain } = collection
       const problem = addressProblem(holder_wallet_address, blockchain)
       if (problem !== null) throw badRequestError(`holder_wallet_address ${problem}`)
       const holder = canonicalAddress(holder_wallet_address, blockchain)
-      const [owner, state, lifecycle] = await askChain(deps, collection, "the NFT's owner", (facts) =>
-        Promise.all([facts.ownerOf(collection, tokenId, holder), facts.state(collection), facts.lifecycle(collection)]),
+      const [owner, state, lifecycle] = await readChainState(deps, collection, "the NFT's owner", (facts) =>
+        Promise.all([
+          facts.readOwner(collection, tokenId, holder),
+          facts.readState(collection),
+          facts.readLifecycle(collection),
+        ]),
       )
       if (!lifecycle.enableBurn) {
         throw badRequestError('the collection was created without enable_burn: only holders can burn its NFTs')
@@ -45,6 +49,6 @@ export async function burnNft(deps: ServiceDeps, request: RequestOf<'burnnft'>) 
       if (!(await addTransfer(db, { ...row, kind: 'burn' })))
         throw badRequestError('a transfer or burn of the NFT is pending')
     },
-    accepted: () => pipeline.transferAccepted(),
+    onAccepted: () => pipeline.onTransferAccepted(),
   })
 }

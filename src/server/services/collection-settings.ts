@@ -3,7 +3,7 @@ import type { CollectionSettings } from '../../api/endpoints/getcollectionsettin
 import { isIpfsUrl } from '../../core/ipfs-url.ts'
 import { parseRecord } from '../../core/json.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
-import { DATA_URI, isOfCreation } from '../chain/contract-uri.ts'
+import { DATA_URI, isInitialMetadata } from '../chain/contract-uri.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { ContractFacts } from '../pipeline/facts.ts'
 import { findStored } from '../storage/find-stored.ts'
@@ -49,15 +49,15 @@ export async function readCollectionSettings(
   remainingMs = MAX_WAIT_MS,
 ): Promise<CollectionSettings> {
   const recorded = recordedSettings(row)
-  const contract = contractOf(deps, row)
+  const contract = findContract(deps, row)
   if (contract === undefined) return recorded
-  const current = await inTime(contract.settings(row.contract_address), remainingMs)
+  const current = await nullIfLate(contract.readSettings(row.contract_address), remainingMs)
   if (current === null) {
     const problem = `${row.blockchain} can't be read now, so the royalty, description and image are those from the creation request`
     return { ...recorded, problem }
   }
   const uri = current.contract_uri
-  const described = await describedAt(deps, uri, recorded)
+  const described = await readDescription(deps, uri, recorded)
   const contract_uri = uri.startsWith(DATA_URI) ? null : uri
   return { ...recorded, ...current, contract_uri, is_read_from_chain: true, ...described }
 }
@@ -67,18 +67,18 @@ export async function readCollectionSettings(
  * call it. If the chain doesn't respond in time, returns the recorded image.
  */
 export async function readCollectionImage(deps: SettingsDeps, row: Row): Promise<string | null> {
-  const contract = contractOf(deps, row)
-  const uri = contract === undefined ? null : await inTime(contract.metadataUri(row.contract_address))
-  return uri === null ? row.image : (await describedAt(deps, uri, row)).image
+  const contract = findContract(deps, row)
+  const uri = contract === undefined ? null : await nullIfLate(contract.readMetadataUri(row.contract_address))
+  return uri === null ? row.image : (await readDescription(deps, uri, row)).image
 }
 
-function contractOf({ chains }: SettingsDeps, { blockchain, status }: Row): ContractFacts | undefined {
+function findContract({ chains }: SettingsDeps, { blockchain, status }: Row): ContractFacts | undefined {
   if (status !== 'deployed' || !isBlockchain(blockchain)) return undefined
   return chainFacts(chains, blockchain).contract
 }
 
 /** Resolves with the result of `reading`, or with null if the chain doesn't respond in time. */
-const inTime = <Value>(reading: Promise<Value>, remainingMs = MAX_WAIT_MS): Promise<Value | null> =>
+const nullIfLate = <Value>(reading: Promise<Value>, remainingMs = MAX_WAIT_MS): Promise<Value | null> =>
   withTimeout(
     reading.catch(() => null),
     Math.min(remainingMs, MAX_WAIT_MS),
@@ -117,7 +117,7 @@ type DescribedCollection = Pick<
  * Returns the content of a collection's metadata. Returns the recorded values if the owner hasn't set metadata, or if
  * the metadata can't be read. If the metadata can't be read, also returns the reason.
  */
-async function describedAt(
+async function readDescription(
   { storage }: SettingsDeps,
   uri: string,
   { description, image }: Pick<CollectionSettings, 'description' | 'image'>,
@@ -127,14 +127,14 @@ async function describedAt(
     ? Buffer.from(uri.slice(DATA_URI.length, DATA_URI.length + MAX_METADATA_BYTES * 2), 'base64')
     : isIpfsUrl(uri)
       ? await withTimeout(
-          storedAt(storage, uri).catch(() => null),
+          readStoredMetadata(storage, uri).catch(() => null),
           MAX_WAIT_MS,
         )
       : null
   if (content === null) return { ...recorded, problem: `its metadata is not stored here, ${AS_CREATED}` }
   const metadata = parseRecord(Buffer.from(content).toString('utf8'))
   if (metadata === null) return { ...recorded, problem: `its metadata is not a JSON object, ${AS_CREATED}` }
-  if (isOfCreation(uri, metadata)) return { ...recorded, has_metadata: false, problem: null }
+  if (isInitialMetadata(uri, metadata)) return { ...recorded, has_metadata: false, problem: null }
   const textIn = (field: string) => (typeof metadata[field] === 'string' ? metadata[field] : null)
   return {
     has_metadata: true,
@@ -146,7 +146,7 @@ async function describedAt(
   }
 }
 
-async function storedAt(storage: SettingsDeps['storage'], uri: string): Promise<Uint8Array | null> {
+async function readStoredMetadata(storage: SettingsDeps['storage'], uri: string): Promise<Uint8Array | null> {
   const file = await findStored(storage, uri, { ours: true })
   if (file === null || file.content.size > MAX_METADATA_BYTES) return null
   return await firstBytes(file.content, MAX_METADATA_BYTES)

@@ -4,7 +4,7 @@ import { lockCollection } from '../store/collections.ts'
 import { type CommitmentTerms, findCommitment } from '../store/updates.ts'
 import { acceptChange } from './accept-change.ts'
 import { badRequestError } from './refusals.ts'
-import { askChain, refuseUnlessService } from './rights.ts'
+import { readChainState, refuseUnlessService } from './rights.ts'
 import { refuseOtherSeal, refuseShortMargin, refuseUnlessSealable } from './seal-drop.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
@@ -20,7 +20,7 @@ export async function commitProvenance(deps: ServiceDeps, request: RequestOf<'co
     operation: commitprovenance.name,
     fields: { provenance },
     echo: { contract_address, provenance },
-    async existing(db, { id }) {
+    async findExisting(db, { id }) {
       await lockCollection(db, id)
       return await findCommitment(db, id, provenance)
     },
@@ -30,7 +30,9 @@ export async function commitProvenance(deps: ServiceDeps, request: RequestOf<'co
       await refuseOtherSeal(store.db, collection.id, provenance, seal?.seal_of)
       if (collection.status !== 'deployed' || (await findCommitment(store.db, collection.id, provenance)) !== null)
         return
-      const state = await askChain(deps, collection, "the collection's state", (facts) => facts.state(collection))
+      const state = await readChainState(deps, collection, "the collection's state", (facts) =>
+        facts.readState(collection),
+      )
       refuseUnlessService(state)
     },
     async write(db, { id, request_id, reference_id, collection: { id: collection_id, blockchain }, acceptedAt }) {
@@ -41,6 +43,6 @@ export async function commitProvenance(deps: ServiceDeps, request: RequestOf<'co
       const isNew = await addUpdates(db, [{ ...row, kind: 'provenance', metadata: provenance, files, step: 'sign' }])
       if (!isNew) throw new Error('the collection was committed to the hash in the meantime')
     },
-    accepted: (collectionId) => pipeline.nftsAccepted(collectionId, { files: false, mint: true }),
+    onAccepted: (collectionId) => pipeline.onNftsAccepted(collectionId, { files: false, mint: true }),
   })
 }

@@ -6,14 +6,20 @@ import { chainFacts } from '../pipeline/chain-facts.ts'
 import { addCollection } from '../state/collections.ts'
 import { accept } from './accept.ts'
 import { prepareCostCheck, startChange } from './limit-cost.ts'
-import { claimReferences, findAllNamed, idOf, type KnownOperation, showAccepted } from './references.ts'
+import {
+  acceptedFields,
+  claimReferences,
+  findExistingOperations,
+  type KnownOperation,
+  operationIdOf,
+} from './references.ts'
 import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
 import type { InputOf, RequestOf, ServiceDeps } from './services.ts'
 
 type CollectionRequest = InputOf<'createcollection'>
 
-const MAX_SYMBOL = 5
+const MAX_SYMBOL_LENGTH = 5
 
 /** Fields that the response repeats if the request has them. */
 const OPTIONAL = [
@@ -39,7 +45,7 @@ export async function createCollection(deps: ServiceDeps, request: RequestOf<'cr
   const references =
     reference_id === undefined
       ? []
-      : [{ reference_id, digest: operationDigest(createcollection.name, fieldsOf(parsed)) }]
+      : [{ reference_id, digest: operationDigest(createcollection.name, toOperationFields(parsed)) }]
   const scope = { scope_id: accountId, operation: createcollection.name }
   const response = (collection: string | KnownOperation) => ({
     request: {
@@ -50,12 +56,15 @@ export async function createCollection(deps: ServiceDeps, request: RequestOf<'cr
       wallet_address: parsed.wallet_address,
       ...Object.fromEntries(OPTIONAL.filter((field) => field in body).map((field) => [field, body[field]])),
     },
-    response: { transaction_gdn_id: idOf(collection), ...showAccepted(collection, acceptedAt, reference_id) },
+    response: {
+      transaction_gdn_id: operationIdOf(collection),
+      ...acceptedFields(collection, acceptedAt, reference_id),
+    },
   })
   const accepted = await accept(store, { ...request, endpoint: createcollection.name }, acceptedAt, {
     async findExisting() {
       if (reference_id === undefined) return null
-      const [existing] = (await findAllNamed(store.db, scope, references)) ?? []
+      const [existing] = (await findExistingOperations(store.db, scope, references)) ?? []
       return existing === undefined ? null : response(existing)
     },
     async prepare() {
@@ -75,7 +84,7 @@ export async function createCollection(deps: ServiceDeps, request: RequestOf<'cr
         request_id: requestId,
         blockchain,
         name: parsed.name,
-        symbol: symbolOf(parsed.name),
+        symbol: deriveSymbol(parsed.name),
         wallet_address: canonicalAddress(parsed.wallet_address, blockchain),
         enable_api: (parsed.enable_api ?? true) ? 1 : 0,
         enable_transfer: (parsed.enable_transfer ?? false) ? 1 : 0,
@@ -83,24 +92,24 @@ export async function createCollection(deps: ServiceDeps, request: RequestOf<'cr
         dynamic: parsed.dynamic ? 1 : 0,
         enable_burn: parsed.enable_burn ? 1 : 0,
         royalty_bps: parsed.royalty_bps ?? 0,
-        royalty_receiver: royaltyReceiverOf(parsed),
+        royalty_receiver: chooseRoyaltyReceiver(parsed),
         max_supply: parsed.max_supply === undefined ? null : String(parsed.max_supply),
         description: parsed.description ?? null,
         image: parsed.image ?? null,
         next_token_id: '1',
         next_attempt_at: acceptedAt,
       }
-      await addCollection(db, { ...collection, ...(await facts.addressesFor(db, collection)) })
+      await addCollection(db, { ...collection, ...(await facts.predictAddresses(db, collection)) })
       await startChange(db, { accountId, run, requestId, acceptedAt, costCheck }, { id })
       return response(id)
     },
   })
-  pipeline.collectionAccepted(blockchain)
+  pipeline.onCollectionAccepted(blockchain)
   return accepted
 }
 
 /** Returns the fields of the operation. Omits fields that have their default value. */
-function fieldsOf({
+function toOperationFields({
   reference_id: _,
   dynamic,
   enable_burn,
@@ -116,7 +125,7 @@ function fieldsOf({
 }
 
 /** Returns the wallet that receives royalties. Default: the owner's wallet. Returns null without royalties. */
-function royaltyReceiverOf({
+function chooseRoyaltyReceiver({
   royalty_bps,
   royalty_receiver,
   wallet_address,
@@ -129,7 +138,7 @@ function royaltyReceiverOf({
  * Returns a token symbol for a collection's name. The symbol consists of the first letters and digits in upper case. If
  * the name has none, the symbol is `NFT`.
  */
-export function symbolOf(name: string): string {
+export function deriveSymbol(name: string): string {
   const letters = name.normalize('NFKD').replace(/[^A-Za-z0-9]/g, '')
-  return letters === '' ? 'NFT' : letters.slice(0, MAX_SYMBOL).toUpperCase()
+  return letters === '' ? 'NFT' : letters.slice(0, MAX_SYMBOL_LENGTH).toUpperCase()
 }

@@ -6,15 +6,15 @@ import { addNfts } from '../state/nfts.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-own-collection.ts'
-import { joinRun, keepRefusedLimit, prepareCostCheck, reserveCost } from './limit-cost.ts'
+import { joinRun, prepareCostCheck, reserveCost, storeRefusedLimit } from './limit-cost.ts'
 import {
+  acceptedFields,
   claimReferences,
-  findAllNamed,
-  idOf,
+  findExistingOperations,
   type KnownOperation,
+  operationIdOf,
   refuseRepeated,
-  scopeIn,
-  showAccepted,
+  toReferenceScope,
   type WantedReference,
 } from './references.ts'
 import { badRequestError } from './refusals.ts'
@@ -25,7 +25,7 @@ import { reserveSupply } from './reserve-supply.ts'
 import { refuseUnlessTransferable } from './rights.ts'
 import { refuseSealed } from './seal-drop.ts'
 import type { InputOf, ServiceDeps, ServiceRequest } from './services.ts'
-import { placesOfStoredFiles } from './stored-files.ts'
+import { findStoredPlaces } from './stored-files.ts'
 
 /** The parsed request, with the fields of all three endpoints. */
 type MintRequest = InputOf<'createnft'> & { sender_wallet_address?: string | undefined }
@@ -55,21 +55,21 @@ async function acceptNfts(deps: ServiceDeps, request: Request, endpoint: MintEnd
   const { contract_address: contractAddress, blockchain, reference_ids } = parsed
   refuseRepeated(reference_ids ?? [])
   const acceptedAt = now()
-  const references = referencesOf(parsed, endpoint)
+  const references = buildReferences(parsed, endpoint)
   let wakePipeline = () => {}
   const findCollection = () => findOwnCollection(store.db, accountId, { contractAddress, blockchain })
   const accepted = await accept(store, { ...request, endpoint }, acceptedAt, {
     async findExisting() {
       if (reference_ids === undefined) return null
       const { id } = await findCollection()
-      const existing = await findAllNamed(store.db, scopeIn(id, endpoint), references)
+      const existing = await findExistingOperations(store.db, toReferenceScope(id, endpoint), references)
       return existing && responseFor(request, endpoint, acceptedAt, existing)
     },
     prepare: async () => await checkNfts(deps, request, endpoint, await findCollection()),
     async write(db, requestId, { collectionId, maxSupply, sender, asDynamic, files, costCheck }) {
       const ids = parsed.metadata.map(() => newId())
       const claims = references.map((reference, index) => ({ ...reference, target_id: ids[index] ?? '' }))
-      const existing = await claimReferences(db, scopeIn(collectionId, endpoint), claims)
+      const existing = await claimReferences(db, toReferenceScope(collectionId, endpoint), claims)
       const nfts = ids.map((id, index) => existing.get(reference_ids?.[index] ?? '') ?? id)
       const rows = newRows(parsed.metadata, nfts, files, {
         request_id: requestId,
@@ -91,18 +91,19 @@ async function acceptNfts(deps: ServiceDeps, request: Request, endpoint: MintEnd
       await addNfts(db, rows)
       const steps = new Set(rows.map(({ step }) => step))
       if (steps.size > 0)
-        wakePipeline = () => pipeline.nftsAccepted(collectionId, { files: steps.has('files'), mint: steps.has('mint') })
+        wakePipeline = () =>
+          pipeline.onNftsAccepted(collectionId, { files: steps.has('files'), mint: steps.has('mint') })
       return responseFor(request, endpoint, acceptedAt, nfts)
     },
-    rejected: (error, { collectionId, costCheck }) =>
-      keepRefusedLimit(deps, error, costCheck, { accountId, run, collectionId, at: acceptedAt }),
+    onRejected: (error, { collectionId, costCheck }) =>
+      storeRefusedLimit(deps, error, costCheck, { accountId, run, collectionId, at: acceptedAt }),
   })
   wakePipeline()
   return accepted
 }
 
 /** Returns the reference IDs of a request with the digests of their operations; empty if the request has none. */
-function referencesOf(parsed: MintRequest, endpoint: MintEndpoint): WantedReference[] {
+function buildReferences(parsed: MintRequest, endpoint: MintEndpoint): WantedReference[] {
   const { metadata: list, receiver_wallet_address, receiver_name, sender_wallet_address } = parsed
   const { reference_label, reference_kinds } = parsed
   return (parsed.reference_ids ?? []).map((reference_id, index) => {
@@ -131,8 +132,8 @@ function responseFor({ parsed, body }: Request, endpoint: MintEndpoint, accepted
       reference_kinds: parsed.reference_kinds && body.reference_kinds,
     },
     nfts: nfts.map((nft, index) => ({
-      nft_gdn_ids: idOf(nft),
-      ...showAccepted(nft, acceptedAt, reference_ids?.[index]),
+      nft_gdn_ids: operationIdOf(nft),
+      ...acceptedFields(nft, acceptedAt, reference_ids?.[index]),
     })),
   }
 }
@@ -147,9 +148,9 @@ async function checkNfts(deps: ServiceDeps, request: Request, endpoint: MintEndp
   if (collection.status === 'failed') throw badRequestError(`the collection failed: ${collection.error}`)
   if (isGrant) refuseGrant(collection)
   await refuseUnknownMints(deps, collection)
-  const files = await placesOfStoredFiles(deps, metadata)
+  const files = await findStoredPlaces(deps, metadata)
   const costCheck = await prepareCostCheck(deps, request, blockchain)
-  const sender = isGrant ? checksumAddress(sender_wallet_address ?? firstOwnerIn(collection)) : null
+  const sender = isGrant ? checksumAddress(sender_wallet_address ?? requireFirstOwner(collection)) : null
   // All NFTs of a dynamic collection are dynamic, so mint them as plain NFTs, which costs less.
   const asDynamic = isDynamic && collection.dynamic !== 1
   const { id: collectionId, max_supply: maxSupply } = collection
@@ -183,7 +184,7 @@ function refuseGrant({ is_locked, revoked, enable_transfer }: CollectionRow): vo
 }
 
 /** Returns the first owner of a collection's NFTs, which is the owner of the collection. */
-function firstOwnerIn({ wallet_address }: CollectionRow): string {
+function requireFirstOwner({ wallet_address }: CollectionRow): string {
   if (evmAddressProblem(wallet_address) === null) return wallet_address
   throw badRequestError('the collection no longer has an owner: add sender_wallet_address')
 }

@@ -1,4 +1,4 @@
-import { blockchainLike, canonicalAddress } from '../../api/address.ts'
+import { canonicalAddress, guessBlockchain } from '../../api/address.ts'
 import type { Blockchain } from '../../api/blockchains.ts'
 import { type CollectionRow, findCollectionsByAddress } from '../store/collections.ts'
 import type { Db } from '../store/schema.ts'
@@ -15,7 +15,7 @@ export async function findOwnCollection(
   { contractAddress, blockchain }: { contractAddress: string; blockchain?: Blockchain | undefined },
   field = 'contract_address',
 ): Promise<CollectionRow> {
-  const address = canonicalAddress(contractAddress, blockchain ?? blockchainLike(contractAddress))
+  const address = canonicalAddress(contractAddress, blockchain ?? guessBlockchain(contractAddress))
   const candidates = (await findCollectionsByAddress(db, address)).filter((row) => row.account_id === accountId)
   const [collection, other] = candidates.filter((row) => blockchain === undefined || row.blockchain === blockchain)
   if (other !== undefined) {

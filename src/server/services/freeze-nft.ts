@@ -4,7 +4,7 @@ import { findNft, lockNfts } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { acceptChange } from './accept-change.ts'
 import { badRequestError } from './refusals.ts'
-import { askChain, refusePending, refuseUnlessService, requireToken } from './rights.ts'
+import { readChainState, refusePending, refuseUnlessService, requireTokenId } from './rights.ts'
 import type { InputOf, RequestOf, ServiceDeps } from './services.ts'
 
 type FreezeRequest = InputOf<'freezenft'>
@@ -19,10 +19,12 @@ export async function freezeNft(deps: ServiceDeps, request: RequestOf<'freezenft
     fields: { nft_gdn_ids, replaces_revisions },
     echo: { contract_address, nft_gdn_ids: request.body.nft_gdn_ids, replaces_revisions },
     async check(collection) {
-      for (const id of nft_gdn_ids) requireToken(await findNft(store.db, id), collection)
+      for (const id of nft_gdn_ids) requireTokenId(await findNft(store.db, id), collection)
       await refusePending(store.db, ...nft_gdn_ids)
       await refuseStale(store.db, request.parsed)
-      const state = await askChain(deps, collection, "the collection's state", (facts) => facts.state(collection))
+      const state = await readChainState(deps, collection, "the collection's state", (facts) =>
+        facts.readState(collection),
+      )
       refuseUnlessService(state)
     },
     async write(db, { id, request_id, collection, acceptedAt }) {
@@ -43,7 +45,7 @@ export async function freezeNft(deps: ServiceDeps, request: RequestOf<'freezenft
       }))
       if (!(await addUpdates(db, rows))) throw badRequestError('one of the NFTs has a pending change')
     },
-    accepted: (collectionId) => pipeline.nftsAccepted(collectionId, { files: false, mint: true }),
+    onAccepted: (collectionId) => pipeline.onNftsAccepted(collectionId, { files: false, mint: true }),
   })
 }
 

@@ -1,12 +1,12 @@
 import type { CollectionSettings } from '../../api/endpoints/getcollectionsettings.ts'
 import { chunksOf } from '../../core/chunks-of.ts'
 import { type CollectionRow, listCollections } from '../store/collections.ts'
-import { supplyOf } from '../store/supply.ts'
+import { readSupply } from '../store/supply.ts'
 import { readCollectionSettings } from './collection-settings.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
 /** Number of contracts that are read concurrently. */
-const AT_ONCE = 10
+const MAX_CONCURRENT_READS = 10
 /**
  * Time limit in milliseconds for reading all contracts of a request. The remaining collections are returned with their
  * recorded settings.
@@ -22,14 +22,14 @@ export async function getCollectionSettings(
   const rows = await listCollections(deps.store.db, accountId, ids)
   const read: CollectionSettings[] = []
   const end = performance.now() + MAX_WAIT_MS
-  for (const chunk of chunksOf(rows, AT_ONCE)) {
+  for (const chunk of chunksOf(rows, MAX_CONCURRENT_READS)) {
     const remainingMs = Math.max(0, end - performance.now())
     read.push(...(await Promise.all(chunk.map((row) => readCollectionSettings(deps, row, remainingMs)))))
   }
   const byId = new Map<string, CollectionSettings>()
   for (const [at, row] of rows.entries()) {
     const settings = read[at]
-    if (settings !== undefined) byId.set(row.id, { ...settings, ...(await supplyIn(deps, row)) })
+    if (settings !== undefined) byId.set(row.id, { ...settings, ...(await readSupplySettings(deps, row)) })
   }
   return {
     requests: { transaction_gdn_ids: body.transaction_gdn_ids },
@@ -38,7 +38,7 @@ export async function getCollectionSettings(
 }
 
 /** Returns the number of NFTs in a collection, and the number that can still be added. Reads both from the database. */
-async function supplyIn({ store: { db } }: Pick<ServiceDeps, 'store'>, row: CollectionRow) {
-  const { minted, accepted, remaining } = await supplyOf(db, row)
+async function readSupplySettings({ store: { db } }: Pick<ServiceDeps, 'store'>, row: CollectionRow) {
+  const { minted, accepted, remaining } = await readSupply(db, row)
   return { minted, accepted, supply_left: remaining === null ? null : Math.max(0, remaining) }
 }

@@ -1,6 +1,6 @@
 import { type CollectionRow, collectionFields, listCollections } from '../store/collections.ts'
-import { signedBy } from './get-transactions.ts'
-import { findPendingReason, limitReasons, stuckReasons } from './pending-reason.ts'
+import { toSignedTransactions } from './get-transactions.ts'
+import { findLimitReasons, findPendingReason, findStuckReasons } from './pending-reason.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
 const toRecord = (row: CollectionRow, problem: string | null) => ({
@@ -18,8 +18,8 @@ export async function getCollections(
   const ids = [...new Set(parsed.transaction_gdn_ids)]
   const byId = new Map((await listCollections(store.db, accountId, ids)).map((row) => [row.id, row]))
   const pending = [...byId.values()].filter(({ status }) => status === 'initiated')
-  const stuck = await stuckReasons(deps, pending.flatMap(signedBy))
-  const limits = await limitReasons(
+  const stuck = await findStuckReasons(deps, pending.flatMap(toSignedTransactions))
+  const limits = await findLimitReasons(
     deps,
     pending.map((row) => ({ ...row, collection_id: row.id })),
   )

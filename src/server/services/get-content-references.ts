@@ -1,7 +1,7 @@
 import { MAX_CONTENT_REFERENCES } from '../../api/endpoints/getcontentreferences.ts'
 import { listUnaliased } from '../store/references.ts'
 import { findOwnCollection } from './find-own-collection.ts'
-import { scopeIn } from './references.ts'
+import { toReferenceScope } from './references.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
 /**
@@ -15,7 +15,10 @@ export async function getContentReferences(
   const { operation, contract_address: contractAddress, blockchain, reference_label, after = '' } = parsed
   const collection = await findOwnCollection(store.db, accountId, { contractAddress, blockchain })
   const limit = MAX_CONTENT_REFERENCES
-  const page = await listUnaliased(store.db, scopeIn(collection.id, operation), reference_label, { after, limit })
+  const page = await listUnaliased(store.db, toReferenceScope(collection.id, operation), reference_label, {
+    after,
+    limit,
+  })
   return {
     requests: { ...body, operation, reference_label },
     references: page

@@ -2,12 +2,12 @@ import { withTimeout } from '../../core/with-timeout.ts'
 import { isRpcFailure } from '../chain/rpc/rpc-response.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { GasFacts } from '../pipeline/facts.ts'
-import { badRequestError, notNowError, Refusal } from './refusals.ts'
+import { badRequestError, Refusal, temporarilyUnavailableError } from './refusals.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 5
 /** Timeout in milliseconds for fees that a response can omit. */
-const WITHIN_MS = 1_000
+const FEES_TIMEOUT_MS = 1_000
 
 /** Returns the current fees of a blockchain. Solana's fees are fixed, so they aren't estimated. */
 export async function getFees(
@@ -16,14 +16,14 @@ export async function getFees(
 ) {
   const { gas } = chainFacts(chains, blockchain)
   if (gas === undefined) throw badRequestError(`this server does not estimate fees on ${blockchain}`)
-  const { low, typical, high, offered, max, data } = await returnedFees(gas)
-  const lack = await shortageOf(gas)
-  const bestFunded = gas.bestFunded()
+  const { low, typical, high, offered, max, data } = await requireFees(gas)
+  const lack = await readShortage(gas)
+  const bestFunded = gas.findBestFundedSigner()
   return {
     requests: { blockchain },
     fees: {
       is_simulated: gas.isSimulated,
-      currency: await gas.coin(),
+      currency: await gas.readCoin(),
       gas_price: {
         low: String(low),
         typical: String(typical),
@@ -52,9 +52,9 @@ export async function getFees(
  * Returns the funds that the signers lack. If no node returns the balances, returns null instead of an error, because
  * fees are useful without the balances.
  */
-async function shortageOf(gas: GasFacts): ReturnType<GasFacts['shortage']> {
+async function readShortage(gas: GasFacts): ReturnType<GasFacts['findShortage']> {
   try {
-    return await gas.shortage()
+    return await gas.findShortage()
   } catch (error) {
     if (!isRpcFailure(error)) throw error
     return null
@@ -66,12 +66,13 @@ async function shortageOf(gas: GasFacts): ReturnType<GasFacts['shortage']> {
  *
  * @throws Refusal 503 if no node returns them
  */
-export const returnedFees = (gas: GasFacts): ReturnType<GasFacts['fees']> => nodeResponse(gas, gas.fees(), 'its fees')
+export const requireFees = (gas: GasFacts): ReturnType<GasFacts['readFees']> =>
+  requireNodeResponse(gas, gas.readFees(), 'its fees')
 
 /** Returns the current fees. Returns null if no node returns them within a short time. */
-export async function feesIfKnown(gas: GasFacts): Promise<Awaited<ReturnType<GasFacts['fees']>> | null> {
+export async function readFeesOrNull(gas: GasFacts): Promise<Awaited<ReturnType<GasFacts['readFees']>> | null> {
   try {
-    return await withTimeout(returnedFees(gas), WITHIN_MS)
+    return await withTimeout(requireFees(gas), FEES_TIMEOUT_MS)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return null
@@ -83,7 +84,7 @@ export async function feesIfKnown(gas: GasFacts): Promise<Awaited<ReturnType<Gas
  *
  * @throws Refusal 503 if no node responds
  */
-export async function nodeResponse<Response>(
+export async function requireNodeResponse<Response>(
   gas: GasFacts,
   response: Promise<Response>,
   subject: string,
@@ -92,6 +93,6 @@ export async function nodeResponse<Response>(
     return await response
   } catch (error) {
     if (!isRpcFailure(error)) throw error
-    throw notNowError(`no node of ${gas.blockchain} returned ${subject}`, RETRY_SECONDS)
+    throw temporarilyUnavailableError(`no node of ${gas.blockchain} returned ${subject}`, RETRY_SECONDS)
   }
 }

@@ -1,4 +1,4 @@
-import { sameAddress } from '../../api/same-address.ts'
+import { isSameAddress } from '../../api/same-address.ts'
 import { findNft } from '../store/nfts.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
@@ -11,7 +11,7 @@ export async function getIsGdnNft({ store }: Pick<ServiceDeps, 'store'>, { parse
   const [id = ''] = ids
   const nft = await findNft(store.db, id)
   const owner = nft?.owner ?? null
-  const owned = nft?.blockchain === blockchain && owner !== null && sameAddress(owner, address)
+  const owned = nft?.blockchain === blockchain && owner !== null && isSameAddress(owner, address)
   return {
     requests: { receiver_wallet_address: address, blockchain, nft_gdn_id: id },
     response: owned

@@ -1,4 +1,4 @@
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { accountEmail } from '../store/accounts.ts'
 import { Refusal } from './refusals.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
@@ -18,7 +18,7 @@ export async function getPresignedUrl(
   const ownEmail = await accountEmail(store.db, accountId)
   if (ownEmail !== null && ownEmail !== email.toLowerCase()) {
     // The error doesn't reveal whether the address has an account.
-    throw new Refusal(403, TITLES.forbidden, "email must be the address of the API key's own account")
+    throw new Refusal(403, ERROR_TITLES.forbidden, "email must be the address of the API key's own account")
   }
   const issuedAt = Math.floor(signedUrls.clock() / 1000)
   const url = signUrl(signedUrls.secret, { origin: origin(), issuer: email, issuedAt, expiry: issuedAt + timeout * 60 })

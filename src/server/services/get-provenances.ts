@@ -1,4 +1,4 @@
-import { listCommitments, termsIn } from '../store/updates.ts'
+import { listCommitments, parseTerms } from '../store/updates.ts'
 import { findOwnCollection } from './find-own-collection.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
@@ -17,9 +17,9 @@ export async function getProvenances(
       transaction_hash: transaction?.hash ?? null,
       block_number: transaction?.block_number ?? null,
       is_final: row.status === 'deployed' && transaction?.watched !== 1,
-      shuffle_margin: termsIn(terms).shuffle_margin ?? null,
-      seal_of: termsIn(terms).seal_of ?? null,
-      leaves_url: termsIn(terms).leaves_url ?? null,
+      shuffle_margin: parseTerms(terms).shuffle_margin ?? null,
+      seal_of: parseTerms(terms).seal_of ?? null,
+      leaves_url: parseTerms(terms).leaves_url ?? null,
     })),
   }
 }

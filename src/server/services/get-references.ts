@@ -1,7 +1,7 @@
 import { formatUtcTime } from '../../core/time.ts'
 import { createsNfts } from '../store/references.ts'
 import { findOwnCollection } from './find-own-collection.ts'
-import { lookUpReferences, nameTarget, scopeIn } from './references.ts'
+import { lookUpReferences, targetIdField, toReferenceScope } from './references.ts'
 import type { InputOf, RequestOf, ServiceDeps } from './services.ts'
 
 type ReferencesRequest = InputOf<'getreferences'>
@@ -12,7 +12,7 @@ export async function getReferences(
   { accountId, parsed, body }: RequestOf<'getreferences'>,
 ) {
   const { operation } = parsed
-  const scope = scopeIn(await scopeOf({ store }, accountId, parsed), operation)
+  const scope = toReferenceScope(await findScopeId({ store }, accountId, parsed), operation)
   const ids = [...new Set(parsed.reference_ids)]
   const references = await lookUpReferences(store.db, scope, ids)
   return {
@@ -24,12 +24,12 @@ export async function getReferences(
       const { label: reference_label = null, kind: reference_kind = null, alias: reference_alias = null } = row
       const accepted_date = formatUtcTime(accepted_at)
       const mintFields = createsNfts(scope.operation) ? { reference_label, reference_kind, reference_alias } : {}
-      return [{ reference_id, ...nameTarget(scope, row), status, digest, accepted_date, is_free, ...mintFields }]
+      return [{ reference_id, ...targetIdField(scope, row), status, digest, accepted_date, is_free, ...mintFields }]
     }),
   }
 }
 
-async function scopeOf(
+async function findScopeId(
   { store }: Pick<ServiceDeps, 'store'>,
   accountId: string,
   parsed: ReferencesRequest,

@@ -1,57 +1,57 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { finalityReason } from '../../api/finality-reason.ts'
 import { hasMaxCost } from '../chain/fees.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { GasFacts } from '../pipeline/facts.ts'
 import { findCollectionById } from '../store/collections.ts'
-import { bucketsOf } from '../store/explorer-counts.ts'
-import { transactionsOfBucket } from '../store/explorer-transactions.ts'
+import { listBuckets } from '../store/explorer-counts.ts'
+import { listTransactionsOfBucket } from '../store/explorer-transactions.ts'
 import {
   type CostLimitedRun,
-  feesOfMined,
   feesPaid,
-  findLimited,
+  findLimitedRunByName,
   type LimitedRun,
   type RunShare,
-  sharesOfChanges,
-  transactionsOfRun,
+  readChangeShares,
+  readFeesOfMined,
+  readTransactionsOfRun,
 } from '../store/run-costs.ts'
-import { findSeenRun } from '../store/runs.ts'
+import { findVisibleRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
-import { feesIfKnown, nodeResponse, returnedFees } from './get-fees.ts'
-import { heldReasons, signingProblem, stallOf } from './pending-reason.ts'
+import { readFeesOrNull, requireFees, requireNodeResponse } from './get-fees.ts'
+import { findHeldReasons, findSigningProblem, findStallReason } from './pending-reason.ts'
 import { badRequestError, Refusal } from './refusals.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
-const WHOLE: RunShare = { first: 0, count: 1, total: 1 }
+const WHOLE_SHARE: RunShare = { first: 0, count: 1, total: 1 }
 
-type PaidTransaction = Awaited<ReturnType<typeof feesOfMined>>[number]
+type PaidTransaction = Awaited<ReturnType<typeof readFeesOfMined>>[number]
 
 /** Returns the fees paid by a run's transactions, and the limits of the run. */
 export async function getRunCosts(
   { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
   { accountId, parsed: { run } }: RequestOf<'getruncosts'>,
 ) {
-  const started = await findSeenRun(db, accountId, run)
+  const started = await findVisibleRun(db, accountId, run)
   const collection = started === null ? null : await findCollectionById(db, started.collection_id)
-  if (collection === null) throw new Refusal(404, TITLES.notFound, `there is no run ${run}`)
+  if (collection === null) throw new Refusal(404, ERROR_TITLES.notFound, `there is no run ${run}`)
   const { blockchain } = collection
   const { gas } = chainFacts(chains, blockchain)
   if (gas === undefined) throw badRequestError(`this server does not record the cost of runs on ${blockchain}`)
   /** Number of the run's NFTs that each transaction minted. */
   const minted = new Map<string, number>()
   const scope = { collectionId: collection.id, run }
-  for (const { bucket } of await bucketsOf(db, scope)) {
-    for (const { id, count } of await transactionsOfBucket(db, { ...scope, bucket })) {
+  for (const { bucket } of await listBuckets(db, scope)) {
+    for (const { id, count } of await listTransactionsOfBucket(db, { ...scope, bucket })) {
       minted.set(id, (minted.get(id) ?? 0) + count)
     }
     await nextTurn()
   }
   let [used, fees, finalFees, pending, signed] = [0n, 0n, 0n, 0, 0]
-  const add = ({ gas_used, fee_paid, watched, state }: PaidTransaction, share: RunShare = WHOLE) => {
-    const fee = partOf(fee_paid, share)
-    used += partOf(gas_used, share)
+  const add = ({ gas_used, fee_paid, watched, state }: PaidTransaction, share: RunShare = WHOLE_SHARE) => {
+    const fee = computeShare(fee_paid, share)
+    used += computeShare(gas_used, share)
     fees += fee
     if (watched === 0) finalFees += fee
     if (state === 'signed') pending += 1
@@ -60,30 +60,30 @@ export async function getRunCosts(
     if (row.state === 'signed') signed += minted.get(row.id) ?? 0
     add(row, { first: 0, count: minted.get(row.id) ?? 0, total: row.token_count })
   }
-  const changes = await sharesOfChanges(db, { collection_id: collection.id, run })
+  const changes = await readChangeShares(db, { collection_id: collection.id, run })
   for (const row of await feesPaid(db, [...changes.keys()])) add(row, changes.get(row.id))
-  for (const row of await feesOfMined(db, scope)) if (!minted.has(row.id) && !changes.has(row.id)) add(row)
-  const limited = await findLimited(db, { accountId, run })
+  for (const row of await readFeesOfMined(db, scope)) if (!minted.has(row.id) && !changes.has(row.id)) add(row)
+  const limited = await findLimitedRunByName(db, { accountId, run })
   return {
     requests: { run },
     costs: {
       blockchain,
       is_simulated: gas.isSimulated,
-      currency: await gas.coin(),
+      currency: await gas.readCoin(),
       gas_used: String(used),
       fee_paid: String(fees),
       pending_transactions: pending,
       final_fee_paid: String(finalFees),
       max_cost: limited?.max_cost ?? null,
-      ...(await reservedOf(db, gas, limited !== null && hasMaxCost(limited) ? limited : null)),
+      ...(await readReservedFields(db, gas, limited !== null && hasMaxCost(limited) ? limited : null)),
       max_fee: limited?.max_fee ?? null,
       waiting:
-        (limited === null ? null : await stuckOf(db, gas, limited)) ??
-        (signingProblem(chains, blockchain, false) === null ? await stallOf(chains, blockchain) : null) ??
-        (await waitingOf(db, gas, { ...scope, limited, pending, signed }, (isSigned) =>
-          signingProblem(chains, blockchain, isSigned),
+        (limited === null ? null : await findStuckReason(db, gas, limited)) ??
+        (findSigningProblem(chains, blockchain, false) === null ? await findStallReason(chains, blockchain) : null) ??
+        (await findWaitReason(db, gas, { ...scope, limited, pending, signed }, (isSigned) =>
+          findSigningProblem(chains, blockchain, isSigned),
         )) ??
-        (await heldReasons(db, chains, [{ id: collection.id, blockchain }])).get(collection.id) ??
+        (await findHeldReasons(db, chains, [{ id: collection.id, blockchain }])).get(collection.id) ??
         null,
     },
   }
@@ -94,18 +94,18 @@ export async function getRunCosts(
  * and the gas and bytes that each NFT reserves. Without a limit, all of these values are null. If no node returns the
  * fees, the amount and the number are null.
  */
-async function reservedOf(db: Db, gas: GasFacts, run: CostLimitedRun | null) {
+async function readReservedFields(db: Db, gas: GasFacts, run: CostLimitedRun | null) {
   const unknown = { counted: null, unsigned_nfts: null }
   if (run === null) return { ...unknown, nft_gas: null, nft_bytes: null }
   const { nft_gas, nft_bytes } = run
-  const fees = await feesIfKnown(gas)
+  const fees = await readFeesOrNull(gas)
   if (fees === null) return { ...unknown, nft_gas, nft_bytes }
   const { max, available, unsigned } = await gas.budgetOf(db, run, fees)
   return { counted: String(max - available), unsigned_nfts: unsigned, nft_gas, nft_bytes }
 }
 
 /** Returns a run's share of an amount. The shares of all runs add up to exactly the amount. */
-function partOf(amount: string | null, { first, count, total }: RunShare) {
+function computeShare(amount: string | null, { first, count, total }: RunShare) {
   const until = (end: number) => (BigInt(amount ?? 0) * BigInt(end)) / BigInt(total)
   return until(first + count) - until(first)
 }
@@ -114,39 +114,39 @@ function partOf(amount: string | null, { first, count, total }: RunShare) {
  * Returns why a signed transaction of a run waits for a higher limit. Returns null if none waits, or if no node returns
  * the fees.
  */
-async function stuckOf(db: Db, gas: GasFacts, run: LimitedRun): Promise<string | null> {
-  const current = await feesIfKnown(gas)
-  return current === null ? null : ((await gas.stuckAtLimit(db, run, current))?.reason ?? null)
+async function findStuckReason(db: Db, gas: GasFacts, run: LimitedRun): Promise<string | null> {
+  const current = await readFeesOrNull(gas)
+  return current === null ? null : ((await gas.findStuckRun(db, run, current))?.reason ?? null)
 }
 
 /**
  * Returns why a run can't continue. Returns null if it can. A limit that is too low for the current fees takes
  * precedence over missing funds, because funds would not help the run.
  */
-async function waitingOf(
+async function findWaitReason(
   db: Db,
   gas: GasFacts,
   run: { collectionId: string; run: string; limited: LimitedRun | null; pending: number; signed: number },
   problemOf: (isSigned: boolean) => string | null,
 ): Promise<string | null> {
   const { collectionId: collection_id, limited } = run
-  const { open, signed, unfinalBlock, changes } = await transactionsOfRun(db, { ...run, collection_id })
+  const { open, signed, unfinalBlock, changes } = await readTransactionsOfRun(db, { ...run, collection_id })
   const isUnsigned = open > Math.max(signed, run.signed) || changes.length > 0
   // If nothing of the run is unsigned or pending, report what its next request would wait for.
   const problem = problemOf(!isUnsigned && run.pending > 0)
   if (limited === null || (!isUnsigned && unfinalBlock === null)) return problem
-  const current = problem === null ? await returnedFees(gas) : await feesIfKnown(gas)
+  const current = problem === null ? await requireFees(gas) : await readFeesOrNull(gas)
   if (current === null) return problem
-  const price = isUnsigned ? await gas.waitingForPrice(db, limited, current) : null
+  const price = isUnsigned ? await gas.findPriceWaitReason(db, limited, current) : null
   if (price === null && problem !== null) return problem
   const budget = unfinalBlock !== null && hasMaxCost(limited) ? await gas.budgetOf(db, limited, current) : null
   // The rest of the limit isn't enough for another transaction as large as the run's largest one.
   const isTight = budget !== null && budget.available < budget.largest
-  const reasons = [price, unfinalBlock !== null && isTight ? await untilFinal(gas, unfinalBlock) : null]
+  const reasons = [price, unfinalBlock !== null && isTight ? await findFinalityReason(gas, unfinalBlock) : null]
   return reasons.filter((reason) => reason !== null).join('; ') || null
 }
 
-async function untilFinal(gas: GasFacts, block: number): Promise<string | null> {
-  const blocks = await nodeResponse(gas, gas.blocksUntilFinal(block), 'its newest block')
+async function findFinalityReason(gas: GasFacts, block: number): Promise<string | null> {
+  const blocks = await requireNodeResponse(gas, gas.countBlocksUntilFinal(block), 'its newest block')
   return blocks === null ? null : finalityReason(blocks)
 }

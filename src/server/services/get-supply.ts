@@ -1,4 +1,4 @@
-import { supplyOf } from '../store/supply.ts'
+import { readSupply } from '../store/supply.ts'
 import { findOwnCollection } from './find-own-collection.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
@@ -9,7 +9,7 @@ export async function getSupply(
 ) {
   const { contract_address: contractAddress, blockchain } = parsed
   const collection = await findOwnCollection(db, accountId, { contractAddress, blockchain })
-  const { max, minted, accepted, remaining } = await supplyOf(db, collection)
+  const { max, minted, accepted, remaining } = await readSupply(db, collection)
   return {
     requests: parsed,
     max_supply: max,

@@ -1,8 +1,8 @@
 import { type Blockchain, chainIdOf, isEvm } from '../../api/blockchains.ts'
-import { coinOf } from '../settings/networks.ts'
+import { findCoinSymbol } from '../settings/networks.ts'
 import { findOutcomes } from '../store/outcomes.ts'
 import { knownHash } from '../store/transactions.ts'
-import { findPendingReason, limitReasons, stuckReasons } from './pending-reason.ts'
+import { findLimitReasons, findPendingReason, findStuckReasons } from './pending-reason.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
 /**
@@ -17,8 +17,8 @@ export async function getTransactions(
   const ids = [...new Set(parsed.transaction_gdn_ids)]
   const byId = new Map((await findOutcomes(store.db, accountId, ids)).map((row) => [row.id, row]))
   const pending = [...byId.values()].filter(({ status }) => status === 'initiated')
-  const stuck = await stuckReasons(deps, pending.flatMap(signedBy))
-  const limits = await limitReasons(deps, pending)
+  const stuck = await findStuckReasons(deps, pending.flatMap(toSignedTransactions))
+  const limits = await findLimitReasons(deps, pending)
   const reasons = new Map<string, string | null>()
   for (const { id, hash, blockchain, transaction_id, request_id } of pending) {
     const limit = transaction_id === null ? limits.get(request_id) : stuck.get(transaction_id)
@@ -51,7 +51,7 @@ export async function getTransactions(
 }
 
 /** Returns the transaction that was signed for a request. Returns an empty object if there is none. */
-export const signedBy = ({
+export const toSignedTransactions = ({
   transaction_id: id,
   blockchain,
 }: {
@@ -64,5 +64,5 @@ export function paidFeeFields({ remote }: ServiceDeps['chains'], blockchain: Blo
   if (!fee_paid || !isEvm(blockchain)) return {}
   const isRemote = remote.has(blockchain)
   const chainId = isRemote ? remote.network(blockchain).chainId : chainIdOf(blockchain)
-  return { fee_paid, currency: chainId === null ? null : coinOf(chainId), is_simulated: !isRemote }
+  return { fee_paid, currency: chainId === null ? null : findCoinSymbol(chainId), is_simulated: !isRemote }
 }

@@ -1,24 +1,24 @@
 import type { Blockchain } from '../../api/blockchains.ts'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { HEADERS, RUN_ERRORS } from '../../api/headers.ts'
-import { inCoins, maxBigint } from '../../core/units.ts'
+import { formatCoins, maxBigint } from '../../core/units.ts'
 import type { MaxCostFees, NetworkFees, RunBudget } from '../chain/fees.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { GasFacts } from '../pipeline/facts.ts'
 import {
-  assignTransactions,
+  assignTransactionsToRun,
   type CostLimitedRun,
-  findLimited,
-  findUnlimited,
+  findLimitedRunByName,
+  findRunWithoutCostLimit,
   lockRun,
-  lockUnsigned,
+  lockSigningForRun,
+  readTransactionsOfRun,
   setLimit,
-  transactionsOfRun,
   type UnsignedChange,
 } from '../store/run-costs.ts'
 import { startRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
-import { returnedFees } from './get-fees.ts'
+import { requireFees } from './get-fees.ts'
 import { badRequestError, Refusal } from './refusals.ts'
 import type { RunCostLimit, ServiceDeps } from './services.ts'
 
@@ -41,10 +41,11 @@ export async function prepareCostCheck(
   blockchain: Blockchain,
 ): Promise<CostCheck> {
   if (run === null) return null
-  if (maxCost === null && ((await findLimited(store.db, { accountId, run }))?.max_cost ?? null) === null) return null
+  if (maxCost === null && ((await findLimitedRunByName(store.db, { accountId, run }))?.max_cost ?? null) === null)
+    return null
   const { gas } = chainFacts(chains, blockchain)
   if (gas === undefined) throw badRequestError(`the cost of a run on ${blockchain} can't be limited`)
-  return { maxCost, gas, fees: await returnedFees(gas), coin: await gas.coin() }
+  return { maxCost, gas, fees: await requireFees(gas), coin: await gas.readCoin() }
 }
 
 interface NewRows {
@@ -68,7 +69,7 @@ export async function reserveCost(db: Db, check: NonNullable<CostCheck>, rows: N
   const run = await lockLimit(db, check, rows, gas.maxPerNft(rows))
   if (run === null) return
   const neededAt = async (at: MaxCostFees) => gas.maxCostOfNfts(run, rows.count, at)
-  await refuseAbove(check, await gas.budgetOf(db, run, fees), await neededAt(fees), neededAt)
+  await refuseOverBudget(check, await gas.budgetOf(db, run, fees), await neededAt(fees), neededAt)
 }
 
 /**
@@ -96,7 +97,7 @@ async function reserveChange(
     available: available + needed,
     unsigned: unsigned + otherChanges,
   }
-  await refuseAbove(check, before, needed, async (at) => neededOf(await check.gas.budgetOf(db, limited, at)))
+  await refuseOverBudget(check, before, needed, async (at) => neededOf(await check.gas.budgetOf(db, limited, at)))
 }
 
 /**
@@ -142,14 +143,14 @@ export async function lockLimit(
   { accountId, run }: { accountId: string; run: string },
   each: { gas: number; bytes: number } | null,
 ): Promise<CostLimitedRun | null> {
-  const unlimited = maxCost === null ? null : await findUnlimited(db, { accountId, run })
+  const unlimited = maxCost === null ? null : await findRunWithoutCostLimit(db, { accountId, run })
   // A transaction that is being signed isn't assigned to the run yet, so wait until it is signed.
-  if (unlimited !== null) await lockUnsigned(db, unlimited)
+  if (unlimited !== null) await lockSigningForRun(db, unlimited)
   const row = await lockRun(db, { accountId, run })
   const stored = row.max_cost === null ? null : BigInt(row.max_cost)
-  const limit = limitOf(stored, maxCost)
+  const limit = chooseLimit(stored, maxCost)
   if (limit === null) return null
-  const isOpen = each === null && row.nft_gas === null && (await transactionsOfRun(db, row)).open > 0
+  const isOpen = each === null && row.nft_gas === null && (await readTransactionsOfRun(db, row)).open > 0
   const maxUse = isOpen ? gas.maxPerNft({ count: 1, isGrant: false, isDynamic: true }) : each
   const limited = {
     ...row,
@@ -157,7 +158,7 @@ export async function lockLimit(
     nft_gas: Math.max(Number(row.nft_gas ?? 0), maxUse?.gas ?? 0),
     nft_bytes: Math.max(Number(row.nft_bytes ?? 0), maxUse?.bytes ?? 0),
   }
-  if (stored === null) await assignTransactions(db, limited)
+  if (stored === null) await assignTransactionsToRun(db, limited)
   await setLimit(db, limited, limited)
   return limited
 }
@@ -167,7 +168,7 @@ export async function lockLimit(
  * would have no limit for requests from other machines. Call this function after the request's transaction was rolled
  * back.
  */
-export async function keepRefusedLimit(
+export async function storeRefusedLimit(
   { store }: Pick<ServiceDeps, 'store'>,
   error: unknown,
   check: CostCheck,
@@ -188,7 +189,7 @@ export async function keepRefusedLimit(
  * @param neededAt returns its maximum cost at other fees
  * @throws Refusal 409 if a request needs more than the unused part of the limit
  */
-async function refuseAbove(
+async function refuseOverBudget(
   { fees, coin }: NonNullable<CostCheck>,
   budget: Omit<RunBudget, 'changes'>,
   needed: bigint,
@@ -204,13 +205,13 @@ async function refuseAbove(
   const name = coin ?? 'coins'
   const reserved = budget.pending + budget.reserved
   const used = [
-    budget.paid === 0n ? 'nothing has been spent yet' : `${inCoins(budget.paid)} ${name} has been spent`,
-    ...(reserved === 0n ? [] : [`${inCoins(reserved, 'up')} ${name} is reserved for pending requests`]),
+    budget.paid === 0n ? 'nothing has been spent yet' : `${formatCoins(budget.paid)} ${name} has been spent`,
+    ...(reserved === 0n ? [] : [`${formatCoins(reserved, 'up')} ${name} is reserved for pending requests`]),
   ].join(' and ')
   throw new Refusal(
     409,
-    TITLES.conflict,
-    `this request may cost up to ${inCoins(needed, 'up')} ${name}, but only ${inCoins(maxBigint(0n, available), 'down')} ${name} is left of the run's limit of ${inCoins(budget.max, 'down')} ${name} (${used}); a limit of ${inCoins(budget.max - available + needed, 'up')} ${name} is enough; nothing was accepted`,
+    ERROR_TITLES.conflict,
+    `this request may cost up to ${formatCoins(needed, 'up')} ${name}, but only ${formatCoins(maxBigint(0n, available), 'down')} ${name} is left of the run's limit of ${formatCoins(budget.max, 'down')} ${name} (${used}); a limit of ${formatCoins(budget.max - available + needed, 'up')} ${name} is enough; nothing was accepted`,
     {
       [HEADERS.errorCode]: RUN_ERRORS.maxCost,
       ...(isTemporary ? { [HEADERS.retryAfter]: String(RETRY_SECONDS) } : {}),
@@ -224,7 +225,7 @@ function feesBeforeSpike(fees: NetworkFees): MaxCostFees | null {
   return typical === 0n || 2n * low > typical ? null : { ...fees, offered: (offered * low) / typical }
 }
 
-function limitOf(stored: bigint | null, limit: RunCostLimit | null): bigint | null {
+function chooseLimit(stored: bigint | null, limit: RunCostLimit | null): bigint | null {
   if (limit === null) return stored
   return stored === null || limit.isSet || limit.wei < stored ? limit.wei : stored
 }

@@ -9,7 +9,7 @@ import type { Store } from '../store/open-store.ts'
 import type { Db } from '../store/schema.ts'
 import { type Caller, findCaller, hashKey, newApiKey, registerApiKey } from './authenticate.ts'
 
-const FILE = 'api-key'
+const API_KEY_FILE = 'api-key'
 
 /**
  * Returns the key of the data directory's local account. The first start creates the account, and a key with all
@@ -31,7 +31,7 @@ async function grantAll(db: Db, { keyId, accountId, permissions }: Caller): Prom
 }
 
 async function openIn(db: Db, dataDir: string, now: number): Promise<Secret> {
-  const path = join(dataDir, FILE)
+  const path = join(dataDir, API_KEY_FILE)
   const text = readPrivateText(path, { code: 'data_dir' })?.trim() ?? ''
   let key = new Secret(text)
   const caller = text === '' ? null : await findCaller(db, key, now)

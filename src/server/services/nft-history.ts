@@ -14,7 +14,7 @@ import type { ServiceDeps } from './services.ts'
 const CHAIN_PATIENCE_MS = 5000
 
 /** Returns the times of blocks in milliseconds since the epoch. Omits blocks whose time can't be read. */
-export async function blockTimes(
+export async function readBlockTimes(
   { db, chains }: Pick<ServiceDeps, 'chains'> & { db: Db },
   blockchain: Blockchain,
   rows: readonly Pick<HistoryRow, 'block_number'>[],
@@ -25,7 +25,7 @@ export async function blockTimes(
   for (const { number, timestamp } of await embeddedBlocks(db, blockchain, numbers)) times.set(number, timestamp * 1000)
   const facts = chainFacts(chains, blockchain)
   const read = async (number: number) => {
-    const time = await facts.blockTime(number)
+    const time = await facts.readBlockTime(number)
     if (time !== null) times.set(number, time)
   }
   await withTimeout(
@@ -41,7 +41,7 @@ export type ShownChange = { field: string; before: string | null; after: string 
  * Returns the changes that an update made, truncated for a list. Returns null for other events, or if the metadata
  * isn't known.
  */
-export async function shownChangesOf(
+export async function readShownChanges(
   db: Db,
   nftId: string,
   { kind, update_seq: seq }: HistoryRow,

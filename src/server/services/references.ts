@@ -1,15 +1,15 @@
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { HEADERS, REFERENCE_ERRORS } from '../../api/headers.ts'
 import { formatUtcTime } from '../../core/time.ts'
 import {
   addReferences,
   createsNfts,
+  filterPossiblyMinted,
   findReferences,
   type KnownReference,
   type NewReference,
   type ReferenceScope,
   replaceReference,
-  withPossibleTokens,
 } from '../store/references.ts'
 import type { Db } from '../store/schema.ts'
 import { Refusal } from './refusals.ts'
@@ -30,7 +30,7 @@ export type ExistingOperation = Pick<KnownOperation, 'target_id' | 'accepted_at'
  * Returns the scope of reference IDs in a collection. createnft and creatednft share a scope, so that a client can't
  * create an NFT twice by requesting it again as a dynamic NFT.
  */
-export const scopeIn = (scope_id: string, operation: ReferenceScope['operation']): ReferenceScope => ({
+export const toReferenceScope = (scope_id: string, operation: ReferenceScope['operation']): ReferenceScope => ({
   scope_id,
   operation: operation === 'creatednft' ? 'createnft' : operation,
 })
@@ -45,7 +45,7 @@ export function refuseRepeated(ids: readonly string[]): void {
   for (const [index, id] of ids.entries()) {
     if (seenIds.has(id)) {
       const message = `reference_ids[${index}] repeats "${id}": each NFT needs its own reference ID`
-      throw new Refusal(422, TITLES.validation, message, { [HEADERS.errorCode]: REFERENCE_ERRORS.repeated })
+      throw new Refusal(422, ERROR_TITLES.validation, message, { [HEADERS.errorCode]: REFERENCE_ERRORS.repeated })
     }
     seenIds.add(id)
   }
@@ -59,7 +59,7 @@ export async function lookUpReferences(
 ): Promise<Map<string, KnownOperation>> {
   const rows = await findReferences(db, scope, ids)
   const failed = rows.filter(({ status }) => status === 'failed').map(({ target_id }) => target_id)
-  const possiblyMinted = createsNfts(scope.operation) ? await withPossibleTokens(db, failed) : new Set()
+  const possiblyMinted = createsNfts(scope.operation) ? await filterPossiblyMinted(db, failed) : new Set()
   const knownOperations = rows.map((row) => ({
     ...row,
     isFree: row.status === 'failed' && !possiblyMinted.has(row.target_id),
@@ -73,7 +73,7 @@ export async function lookUpReferences(
  *
  * @throws Refusal 409 if a reference ID belongs to another operation or has a different label
  */
-export async function findAllNamed(
+export async function findExistingOperations(
   db: Db,
   scope: ReferenceScope,
   references: readonly WantedReference[],
@@ -104,20 +104,20 @@ export async function claimReferences(
   const existing = new Map<string, KnownOperation>()
   if (sorted.length === 0) return existing
   const claimed = await addReferences(db, scope, sorted)
-  let open = sorted.filter(({ reference_id }) => !claimed.has(reference_id))
-  while (open.length > 0) {
-    const ids = open.map(({ reference_id }) => reference_id)
+  let unclaimed = sorted.filter(({ reference_id }) => !claimed.has(reference_id))
+  while (unclaimed.length > 0) {
+    const ids = unclaimed.map(({ reference_id }) => reference_id)
     const operationsById = await lookUpReferences(db, scope, ids)
     refuseConflicts(scope, operations, operationsById)
     const lost: NewReference[] = []
-    for (const operation of open) {
+    for (const operation of unclaimed) {
       const named = operationsById.get(operation.reference_id)
       if (named === undefined)
         throw new Error(`the reference ID ${operation.reference_id} is in use, but its operation is unknown`)
       if (!named.isFree) existing.set(named.reference_id, named)
       else if (!(await replaceReference(db, scope, operation, named.target_id))) lost.push(operation)
     }
-    open = lost
+    unclaimed = lost
   }
   return existing
 }
@@ -135,7 +135,7 @@ function refuseConflicts(
     const named = operationsById.get(reference_id)
     if (named === undefined || named.isFree || named.digest === request_digest) return []
     const { status, digest } = named
-    return [{ reference_id, index, ...nameTarget({ operation }, named), status, digest, request_digest }]
+    return [{ reference_id, index, ...targetIdField({ operation }, named), status, digest, request_digest }]
   })
   const [first] = conflicts
   if (first === undefined) return
@@ -162,7 +162,7 @@ export function refuseLabelConflicts(
     if (named === undefined || named.isFree || request_label === null) return []
     const { status, label: reference_label = null } = named
     if (reference_label === null || reference_label === request_label) return []
-    return [{ reference_id, index, ...nameTarget({ operation }, named), status, reference_label, request_label }]
+    return [{ reference_id, index, ...targetIdField({ operation }, named), status, reference_label, request_label }]
   })
   const [first] = conflicts
   if (first === undefined) return
@@ -180,7 +180,7 @@ function conflictError(code: string, problem: string, conflicts: readonly object
   const more = conflicts.length === 1 ? '' : `, and ${conflicts.length - 1} more`
   return new Refusal(
     409,
-    TITLES.conflict,
+    ERROR_TITLES.conflict,
     `${problem}${more}; nothing was accepted`,
     { [HEADERS.errorCode]: code },
     { conflict_count: conflicts.length, conflicts: conflicts.slice(0, MAX_CONFLICTS) },
@@ -188,7 +188,7 @@ function conflictError(code: string, problem: string, conflicts: readonly object
 }
 
 /** Returns the ID of a reference's operation, in the field that the API uses for this operation. */
-export const nameTarget = ({ operation }: Pick<ReferenceScope, 'operation'>, { target_id }: NewReference) =>
+export const targetIdField = ({ operation }: Pick<ReferenceScope, 'operation'>, { target_id }: NewReference) =>
   createsNfts(operation) ? { nft_gdn_id: target_id } : { transaction_gdn_id: target_id }
 
 /**
@@ -196,7 +196,7 @@ export const nameTarget = ({ operation }: Pick<ReferenceScope, 'operation'>, { t
  *
  * @param reference_id the request's reference ID, if it has one
  */
-export const showAccepted = (
+export const acceptedFields = (
   operation: string | ExistingOperation,
   acceptedAt: number,
   reference_id: string | undefined,
@@ -209,5 +209,5 @@ export const showAccepted = (
 }
 
 /** Returns the ID of a new or existing operation. */
-export const idOf = (operation: string | ExistingOperation): string =>
+export const operationIdOf = (operation: string | ExistingOperation): string =>
   typeof operation === 'string' ? operation : operation.target_id

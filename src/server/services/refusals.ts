@@ -1,9 +1,9 @@
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { CHAIN_ERRORS, HEADERS } from '../../api/headers.ts'
 import { type FieldIssue, formatIssue } from '../../api/validate.ts'
 import { shorten } from '../../core/shorten.ts'
 
-type Title = (typeof TITLES)[keyof typeof TITLES]
+type Title = (typeof ERROR_TITLES)[keyof typeof ERROR_TITLES]
 
 /** A rejection by a service, with an HTTP status and the two texts of error form A. */
 export class Refusal extends Error {
@@ -44,7 +44,7 @@ export class CodedRefusal extends Refusal {
 const MAX_ISSUES = 50
 const MAX_ISSUE_LENGTH = 1000
 
-function textOfIssues(issues: readonly FieldIssue[]): string {
+function formatIssues(issues: readonly FieldIssue[]): string {
   const shownIssues = issues.slice(0, MAX_ISSUES).map((issue) => shorten(formatIssue(issue), MAX_ISSUE_LENGTH))
   if (issues.length > MAX_ISSUES) shownIssues.push('and more problems')
   return shownIssues.join('; ')
@@ -57,7 +57,7 @@ export class InvalidRequest extends Refusal {
   readonly part: 'body' | 'query'
 
   constructor(status: 400 | 422, issues: readonly FieldIssue[], part: 'body' | 'query' = 'body') {
-    super(status, TITLES.validation, textOfIssues(issues))
+    super(status, ERROR_TITLES.validation, formatIssues(issues))
     this.name = 'InvalidRequest'
     this.part = part
     this.issues = issues.slice(0, MAX_ISSUES)
@@ -69,7 +69,7 @@ export class InvalidRequest extends Refusal {
  * accepted.
  */
 export const nothingAcceptedError = (message: string) =>
-  new Refusal(503, TITLES.unavailable, message, { [HEADERS.requestAccepted]: 'no' })
+  new Refusal(503, ERROR_TITLES.unavailable, message, { [HEADERS.requestAccepted]: 'no' })
 
 /**
  * Returns a temporary rejection. The response has a header that confirms that nothing was accepted, because a 5xx alone
@@ -77,8 +77,8 @@ export const nothingAcceptedError = (message: string) =>
  *
  * @param seconds the Retry-After
  */
-export const notNowError = (message: string, seconds: number) =>
-  new Refusal(503, TITLES.unavailable, message, {
+export const temporarilyUnavailableError = (message: string, seconds: number) =>
+  new Refusal(503, ERROR_TITLES.unavailable, message, {
     [HEADERS.retryAfter]: String(seconds),
     [HEADERS.requestAccepted]: 'no',
   })
@@ -88,11 +88,11 @@ export const notNowError = (message: string, seconds: number) =>
  * that confirms that nothing was accepted.
  */
 export function notReadyError(message: string, seconds: number): Refusal {
-  const { status, title, headers } = notNowError(message, seconds)
+  const { status, title, headers } = temporarilyUnavailableError(message, seconds)
   return new Refusal(status, title, message, { ...headers, [HEADERS.errorCode]: CHAIN_ERRORS.notReady })
 }
 
-export const badRequestError = (message: string) => new Refusal(400, TITLES.badRequest, message)
+export const badRequestError = (message: string) => new Refusal(400, ERROR_TITLES.badRequest, message)
 
 /** Returns a rejection of invalid or inconsistent fields. */
 export function fieldIssuesError(issues: readonly FieldIssue[], status: 400 | 422): Refusal {

@@ -3,8 +3,8 @@ import { messageOf } from '../../core/errors.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import { isBehind } from '../store/followers.ts'
-import { openMintsOf } from '../store/unknown-mints.ts'
-import { nothingAcceptedError, notNowError } from './refusals.ts'
+import { listUnreleasedMints } from '../store/unknown-mints.ts'
+import { nothingAcceptedError, temporarilyUnavailableError } from './refusals.ts'
 import type { ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 5
@@ -19,9 +19,9 @@ export async function refuseUnknownMints(
 ): Promise<void> {
   const { db } = store
   const { blockchain } = collection
-  const open = await openMintsOf(db, collection.id)
-  const tokens = open.reduce((sum, { token_count }) => sum + token_count, 0)
-  if (open.some(({ state }) => state === 'unexplained')) {
+  const openMints = await listUnreleasedMints(db, collection.id)
+  const tokens = openMints.reduce((sum, { token_count }) => sum + token_count, 0)
+  if (openMints.some(({ state }) => state === 'unexplained')) {
     throw nothingAcceptedError(
       `the collection has ${count(tokens, 'token')} on ${blockchain} that this backend has no record of, so nothing was accepted. The backend's operator can list them with gdn tx unknown, and release the collection with gdn tx release`,
     )
@@ -31,10 +31,13 @@ export async function refuseUnknownMints(
     hasAllTokens === undefined
       ? !(await isBehind(db, blockchain))
       : await hasAllTokens(store, collection).catch((error: unknown) => {
-          throw notNowError(`${blockchain} can't be read (${messageOf(error)}); nothing was accepted`, RETRY_SECONDS)
+          throw temporarilyUnavailableError(
+            `${blockchain} can't be read (${messageOf(error)}); nothing was accepted`,
+            RETRY_SECONDS,
+          )
         })
-  if (open.length > 0 || !isRead) {
-    throw notNowError(
+  if (openMints.length > 0 || !isRead) {
+    throw temporarilyUnavailableError(
       `this backend is synchronizing with ${blockchain}, so nothing was accepted: try again`,
       RETRY_SECONDS,
     )

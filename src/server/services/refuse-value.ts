@@ -1,5 +1,5 @@
 import type { Blockchain } from '../../api/blockchains.ts'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { HEADERS, VALUE_ERRORS } from '../../api/headers.ts'
 import { Refusal } from './refusals.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -17,7 +17,7 @@ export function refuseValue(
   if (!onlyWithoutValue || !chains.hasValue(blockchain)) return
   throw new Refusal(
     412,
-    TITLES.precondition,
+    ERROR_TITLES.precondition,
     `the coins of ${blockchain} have value on this server, and the request permits only coins without value; nothing was accepted`,
     { [HEADERS.errorCode]: VALUE_ERRORS.hasValue },
   )

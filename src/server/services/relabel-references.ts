@@ -1,6 +1,6 @@
 import { replaceLabel } from '../store/references.ts'
 import { findOwnCollection } from './find-own-collection.ts'
-import { lookUpReferences, refuseLabelConflicts, scopeIn } from './references.ts'
+import { lookUpReferences, refuseLabelConflicts, toReferenceScope } from './references.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
 /**
@@ -15,7 +15,7 @@ export async function relabelReferences(
 ) {
   const { operation, contract_address: contractAddress, blockchain, replaces_label: from, reference_label: to } = parsed
   const collection = await findOwnCollection(store.db, accountId, { contractAddress, blockchain })
-  const scope = scopeIn(collection.id, operation)
+  const scope = toReferenceScope(collection.id, operation)
   const ids = [...new Set(parsed.reference_ids)]
   const relabeled = await store.transaction(async (db) => {
     const changed = await replaceLabel(db, scope, ids, { from, to })

@@ -14,7 +14,8 @@ export async function requireChain(deps: Pick<ServiceDeps, 'chains' | 'store'>, 
   const { chains, store } = deps
   if (!isEvm(blockchain)) return await requireSolana(deps, blockchain)
   if (!chains.remote.has(blockchain)) return
-  const problem = chains.remote.problem(blockchain, false) ?? (await problemWith(chains.factory(store.db, blockchain)))
+  const problem =
+    chains.remote.problem(blockchain, false) ?? (await rejectionMessage(chains.getFactoryAddress(store.db, blockchain)))
   if (problem !== null) throw notReadyError(problem, RETRY_SECONDS)
 }
 
@@ -31,8 +32,8 @@ async function requireSolana({ chains: { solana } }: Pick<ServiceDeps, 'chains'>
     await solana.address(blockchain)
     return
   }
-  const problem = solana.clusters.problem(blockchain) ?? (await problemWith(solana.address(blockchain)))
+  const problem = solana.clusters.problem(blockchain) ?? (await rejectionMessage(solana.address(blockchain)))
   if (problem !== null) throw notReadyError(problem, SOLANA_RETRY_SECONDS)
 }
 
-const problemWith = (address: Promise<string>): Promise<string | null> => address.then(() => null, messageOf)
+const rejectionMessage = (address: Promise<string>): Promise<string | null> => address.then(() => null, messageOf)

@@ -1,10 +1,10 @@
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { HEADERS, SUPPLY_ERRORS } from '../../api/headers.ts'
 import { count } from '../../core/count.ts'
 import { findCollectionById } from '../store/collections.ts'
 import { lockUntilCommit } from '../store/dialect.ts'
 import type { Db } from '../store/schema.ts'
-import { supplyOf } from '../store/supply.ts'
+import { readSupply } from '../store/supply.ts'
 import { Refusal } from './refusals.ts'
 
 /**
@@ -18,13 +18,13 @@ export async function reserveSupply(db: Db, collectionId: string, nfts: number):
   await lockUntilCommit(db, `supply ${collectionId}`)
   const collection = await findCollectionById(db, collectionId)
   if (collection === null) return
-  const { max, minted, accepted, remaining } = await supplyOf(db, collection)
+  const { max, minted, accepted, remaining } = await readSupply(db, collection)
   if (remaining === null || nfts <= remaining) return
   const used = `${minted} minted and ${accepted} accepted`
   const available = remaining <= 0 ? 'none is left' : `only ${remaining} ${remaining === 1 ? 'is' : 'are'} left`
   throw new Refusal(
     409,
-    TITLES.conflict,
+    ERROR_TITLES.conflict,
     `the request has ${count(nfts, 'NFT')}, but ${available} of the collection's maximum supply of ${max} (${used}); nothing was accepted`,
     { [HEADERS.errorCode]: SUPPLY_ERRORS.maxSupply },
   )

@@ -8,7 +8,7 @@ import type { findNft } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { hasPendingTransfer } from '../store/transfers.ts'
 import { pendingUpdates } from '../store/updates.ts'
-import { badRequestError, notNowError } from './refusals.ts'
+import { badRequestError, temporarilyUnavailableError } from './refusals.ts'
 import type { ServiceDeps } from './services.ts'
 
 type FoundNft = NonNullable<Awaited<ReturnType<typeof findNft>>>
@@ -31,7 +31,7 @@ export function refuseUnlessService({ revoked, enableApi }: Pick<CollectionState
 }
 
 /** Returns the token ID of an NFT. Rejects an NFT of another collection, or one without a token. */
-export function requireToken(nft: FoundNft | null, collection: CollectionRow): string {
+export function requireTokenId(nft: FoundNft | null, collection: CollectionRow): string {
   if (nft?.collection_id !== collection.id) {
     throw badRequestError('nft_gdn_id and contract_address are inconsistent: the collection has no such NFT')
   }
@@ -68,7 +68,7 @@ const CHAIN_PATIENCE_MS = 10_000
  * @param subject the name of the state, for error messages
  * @throws Refusal 503
  */
-export async function askChain<Result>(
+export async function readChainState<Result>(
   { chains }: Pick<ServiceDeps, 'chains'>,
   collection: CollectionRow,
   subject: string,
@@ -86,7 +86,7 @@ export async function askChain<Result>(
       cause instanceof RunsInOtherProcessError
         ? `${cause.message}, so ${subject} can't be verified; nothing was accepted`
         : `${subject} on ${blockchain} can't be verified, so nothing was accepted: try again`
-    const refusal = notNowError(message, 1)
+    const refusal = temporarilyUnavailableError(message, 1)
     refusal.cause = cause
     throw refusal
   }

@@ -1,15 +1,15 @@
 import type { Blockchain } from '../../api/blockchains.ts'
-import { TITLES } from '../../api/errors.ts'
+import { ERROR_TITLES } from '../../api/errors.ts'
 import { HEADERS, SHUFFLE_ERRORS } from '../../api/headers.ts'
-import { sealOf } from '../../api/provenance-seal.ts'
+import { computeSeal } from '../../api/provenance-seal.ts'
 import { count } from '../../core/count.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import { lockUntilCommit } from '../store/dialect.ts'
-import { countUnfinalNaming } from '../store/drop-nfts.ts'
+import { countUnfinalNftsWithUrl } from '../store/drop-nfts.ts'
 import type { Db } from '../store/schema.ts'
-import { termsOfCommitments } from '../store/updates.ts'
+import { listCommitmentTerms } from '../store/updates.ts'
 import { badRequestError, Refusal } from './refusals.ts'
-import { askChain } from './rights.ts'
+import { readChainState } from './rights.ts'
 import type { ServiceDeps } from './services.ts'
 
 /** The metadata keys of an NFT that is minted for a drop: the file with the drop's leaves, and the NFT's slot. */
@@ -24,8 +24,8 @@ interface Metadata {
  * Locks the seals of a collection until the commit. A seal and a mint of the same drop wait for each other, because
  * each reads what the other writes. Mints don't wait for each other.
  */
-const lockSeals = (db: Db, collectionId: string, how: 'alone' | 'shared') =>
-  lockUntilCommit(db, `seal ${collectionId}`, how)
+const lockSeals = (db: Db, collectionId: string, mode: 'alone' | 'shared') =>
+  lockUntilCommit(db, `seal ${collectionId}`, mode)
 
 /**
  * Rejects new NFTs of a sealed drop, in the transaction that adds them. Queries the database only if an NFT refers to a
@@ -41,7 +41,7 @@ export async function refuseSealed(db: Db, collectionId: string, metadata: reado
   )
   if (named.size === 0) return
   await lockSeals(db, collectionId, 'shared')
-  const terms = await termsOfCommitments(db, collectionId)
+  const terms = await listCommitmentTerms(db, collectionId)
   const sealed = terms.find(({ leaves_url }) => leaves_url !== undefined && named.has(leaves_url))
   if (sealed === undefined) return
   throw conflictError(
@@ -61,11 +61,11 @@ export async function refuseUnlessSealable(
   { seal_of, leaves_url }: { seal_of: string; leaves_url: string },
 ): Promise<void> {
   await lockSeals(db, collectionId, 'alone')
-  const terms = await termsOfCommitments(db, collectionId)
+  const terms = await listCommitmentTerms(db, collectionId)
   const drop = terms.find(({ provenance, shuffle_margin }) => provenance === seal_of && shuffle_margin !== undefined)
   if (drop?.status !== 'deployed')
     throw badRequestError(`the collection is not committed to the shuffled drop ${seal_of}`)
-  const unfinal = await countUnfinalNaming(db, { collectionId, blockchain, url: leaves_url })
+  const unfinal = await countUnfinalNftsWithUrl(db, { collectionId, blockchain, url: leaves_url })
   if (unfinal === 0) return
   const are = unfinal === 1 ? 'is' : 'are'
   throw conflictError(
@@ -85,11 +85,11 @@ export async function refuseOtherSeal(
   sealed: string | undefined,
 ): Promise<void> {
   if (sealed !== undefined) {
-    if (sealOf(sealed) !== provenance) throw badRequestError('provenance is not the seal of the drop in seal_of')
+    if (computeSeal(sealed) !== provenance) throw badRequestError('provenance is not the seal of the drop in seal_of')
     return
   }
-  const drops = await termsOfCommitments(db, collectionId)
-  const drop = drops.find((candidate) => sealOf(candidate.provenance) === provenance)
+  const drops = await listCommitmentTerms(db, collectionId)
+  const drop = drops.find((candidate) => computeSeal(candidate.provenance) === provenance)
   if (drop !== undefined)
     throw badRequestError(`provenance seals the drop ${drop.provenance}: add seal_of and leaves_url`)
 }
@@ -99,7 +99,12 @@ export async function refuseOtherSeal(
  * seal's block.
  */
 export async function refuseShortMargin(deps: ServiceDeps, collection: CollectionRow, margin: number): Promise<void> {
-  const finality = await askChain(deps, collection, 'the finality', async (facts) => await facts.finalitySeconds?.())
+  const finality = await readChainState(
+    deps,
+    collection,
+    'the finality',
+    async (facts) => await facts.readFinalitySeconds?.(),
+  )
   if (finality == null || margin >= finality) return
   throw badRequestError(
     `shuffle_margin is ${margin} s, but the newest blocks of ${collection.blockchain} took ${finality} s to become final`,
@@ -107,4 +112,4 @@ export async function refuseShortMargin(deps: ServiceDeps, collection: Collectio
 }
 
 const conflictError = (code: string, message: string) =>
-  new Refusal(409, TITLES.conflict, message, { [HEADERS.errorCode]: code })
+  new Refusal(409, ERROR_TITLES.conflict, message, { [HEADERS.errorCode]: code })

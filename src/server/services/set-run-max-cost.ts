@@ -16,6 +16,6 @@ export async function setRunMaxCost(
     await joinRun(db, { account_id: accountId, run, collection_id: collection.id, started_at: now() })
     return check === null ? null : await lockLimit(db, check, { accountId, run }, null)
   })
-  pipeline.nftsAccepted(collection.id, { files: false, mint: true })
+  pipeline.onNftsAccepted(collection.id, { files: false, mint: true })
   return { requests: { ...body, run }, max_cost: limited?.max_cost ?? max_cost }
 }

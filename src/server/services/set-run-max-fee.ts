@@ -20,6 +20,6 @@ export async function setRunMaxFee(
     await setLimit(db, limited, { max_fee })
     return max_fee
   })
-  pipeline.nftsAccepted(collection.id, { files: false, mint: true })
+  pipeline.onNftsAccepted(collection.id, { files: false, mint: true })
   return { requests: { ...body, run }, max_fee: limit }
 }

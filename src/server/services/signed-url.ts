@@ -30,12 +30,12 @@ const encode = (text: string) =>
 const pair = (name: string, value: string) => `${name}=${encode(value)}`
 
 /** Returns the salt, followed by the HMAC-SHA-256 of method, path, parameters (encoded as in the URL) and salt. */
-function signatureOf(secret: Secret, signed: Omit<Parameters, 'signature'>, salt: string): string {
+function computeSignature(secret: Secret, signed: Omit<Parameters, 'signature'>, salt: string): string {
   const hmac = createHmac('sha256', Buffer.from(secret.reveal(), 'hex'))
-  return salt + hmac.update(`POST\n${WALLET_CREATE_PATH}\n${queryOf(signed)}\n${salt}`).digest('hex')
+  return salt + hmac.update(`POST\n${WALLET_CREATE_PATH}\n${buildQuery(signed)}\n${salt}`).digest('hex')
 }
 
-const queryOf = ({ expiry, issued_at, action, issuer }: Omit<Parameters, 'signature'>) =>
+const buildQuery = ({ expiry, issued_at, action, issuer }: Omit<Parameters, 'signature'>) =>
   [pair('expiry', expiry), pair('issued_at', issued_at), pair('action', action), pair('issuer', issuer)].join('&')
 
 /** Returns a signed URL for an origin (`https://host[:port]`). */
@@ -44,11 +44,11 @@ export function signUrl(
   { origin, issuer, issuedAt, expiry }: { origin: string; issuer: string; issuedAt: number; expiry: number },
 ): string {
   const signed = { expiry: String(expiry), issued_at: String(issuedAt), action: ACTION, issuer }
-  const signature = signatureOf(secret, signed, randomBytes(SALT_LENGTH / 2).toString('hex'))
-  return `${origin}${WALLET_CREATE_PATH}?${queryOf(signed)}&${pair('signature', signature)}`
+  const signature = computeSignature(secret, signed, randomBytes(SALT_LENGTH / 2).toString('hex'))
+  return `${origin}${WALLET_CREATE_PATH}?${buildQuery(signed)}&${pair('signature', signature)}`
 }
 
-export type ReadSignedUrl =
+export type SignedUrlResult =
   | { ok: true; claims: SignedUrlClaims; signature: string }
   /**
    * Result for an invalid URL. `malformed`: the query doesn't have the form of a signed URL. `tampered`: the query has
@@ -61,19 +61,19 @@ export type ReadSignedUrl =
  * Parses the query of a signed URL and checks its signature. Every byte of the query must be unchanged, so reordered or
  * re-encoded parameters are rejected. Doesn't check the expiry.
  */
-export function readSignedUrl(secret: Secret, query: string): ReadSignedUrl {
+export function verifySignedUrl(secret: Secret, query: string): SignedUrlResult {
   const { parameters, issues } = parse(query)
   if (parameters === null) return { ok: false, reason: 'malformed', issues }
   const salt = parameters.signature.slice(0, SALT_LENGTH)
-  const expected = Buffer.from(`${queryOf(parameters)}&signature=${signatureOf(secret, parameters, salt)}`)
+  const expected = Buffer.from(`${buildQuery(parameters)}&signature=${computeSignature(secret, parameters, salt)}`)
   const actual = Buffer.from(query)
   if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) return { ok: false, reason: 'tampered' }
   const { expiry, issued_at, action, issuer, signature } = parameters
   return { ok: true, claims: { expiry: Number(expiry), issued_at: Number(issued_at), action, issuer }, signature }
 }
 
-const MAX_QUERY = 4096
-const MAX_SHOWN = 10
+const MAX_QUERY_LENGTH = 4096
+const MAX_SHOWN_ISSUES = 10
 
 const issue = (name: string, message: string, code: string): FieldIssue => ({
   field: name,
@@ -83,7 +83,7 @@ const issue = (name: string, message: string, code: string): FieldIssue => ({
 })
 
 function parse(query: string): { parameters: Parameters | null; issues: FieldIssue[] } {
-  if (query.length > MAX_QUERY) {
+  if (query.length > MAX_QUERY_LENGTH) {
     return { parameters: null, issues: [issue('', 'has a query that is too long for a signed URL', 'custom')] }
   }
   const values = new Map<string, string>()
@@ -106,7 +106,7 @@ function parse(query: string): { parameters: Parameters | null; issues: FieldIss
       issues.push({ ...issue(name, 'must be a Unix time in whole seconds', 'invalid_type'), expected: 'int' })
     }
   }
-  if (issues.length > 0) return { parameters: null, issues: issues.slice(0, MAX_SHOWN) }
+  if (issues.length > 0) return { parameters: null, issues: issues.slice(0, MAX_SHOWN_ISSUES) }
   return { parameters: Object.fromEntries(values) as Parameters, issues }
 }
 

@@ -18,23 +18,23 @@ const NFTS_AT_ONCE = 100
  * returns null for the NFT, and the pipeline fetches and checks its files. A file that many NFTs share is looked up
  * only once. No file is read.
  */
-export async function placesOfStoredFiles(
+export async function findStoredPlaces(
   { storage, checkedFiles }: Pick<ServiceDeps, 'storage' | 'checkedFiles'>,
   nfts: readonly Pick<NftMetadata, 'file_fields'>[],
 ): Promise<(Record<string, string> | null)[]> {
-  const looked = new Map<string, Promise<string | null>>()
+  const lookups = new Map<string, Promise<string | null>>()
   const find = async (url: string): Promise<string | null> => {
-    const earlierLookup = looked.get(url)
+    const earlierLookup = lookups.get(url)
     if (earlierLookup !== undefined) return earlierLookup
-    if (!isIpfsUrl(url) || looked.size >= MAX_LOOKUPS) return null
+    if (!isIpfsUrl(url) || lookups.size >= MAX_LOOKUPS) return null
     const place = ipfsPlace(url)
     // Content is never removed, so checked content is still stored.
     if (checkedFiles.get(place)) return place
-    const looking = findStored(storage, url, { ours: true }).then((file) =>
+    const lookup = findStored(storage, url, { ours: true }).then((file) =>
       file !== null && checkedFiles.get(file.content.cid) ? file.place : null,
     )
-    looked.set(url, looking)
-    return looking
+    lookups.set(url, lookup)
+    return lookup
   }
   const filesOf = async ({ file_fields }: Pick<NftMetadata, 'file_fields'>): Promise<Record<string, string> | null> => {
     const files: Record<string, string> = {}

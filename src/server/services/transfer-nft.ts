@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { checksumAddress } from '../../api/address.ts'
-import { transfernft, type transferRequest12 } from '../../api/endpoints/transfernft.ts'
+import { transfernft, type transferRequestV12Schema } from '../../api/endpoints/transfernft.ts'
 import { addTransfer } from '../state/transfers.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import { findNft } from '../store/nfts.ts'
@@ -8,10 +8,10 @@ import type { Db } from '../store/schema.ts'
 import { finalTransfers, hasPendingTransfer } from '../store/transfers.ts'
 import { acceptChange } from './accept-change.ts'
 import { badRequestError } from './refusals.ts'
-import { askChain, refuseUnlessTransferable, requireToken } from './rights.ts'
+import { readChainState, refuseUnlessTransferable, requireTokenId } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-type TransferRequest = z.output<typeof transferRequest12>
+type TransferRequest = z.output<typeof transferRequestV12Schema>
 
 /**
  * Accepts a transfer if the sender currently owns the NFT on chain. The receiver may be the sender: the API reference
@@ -33,8 +33,8 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Tra
     },
     async check(collection) {
       const sender = checksumAddress(sender_wallet_address)
-      const [owner, state] = await askChain(deps, collection, "the NFT's owner", (facts) =>
-        Promise.all([facts.ownerOf(collection, parsed.token_id, sender), facts.state(collection)]),
+      const [owner, state] = await readChainState(deps, collection, "the NFT's owner", (facts) =>
+        Promise.all([facts.readOwner(collection, parsed.token_id, sender), facts.readState(collection)]),
       )
       refuseUnlessTransferable(state)
       if (owner !== sender) throw badRequestError(`sender_wallet_address does not own the NFT: its owner is ${owner}`)
@@ -48,7 +48,7 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Tra
       // others.
       await refuseStale(db, parsed)
     },
-    accepted: () => pipeline.transferAccepted(),
+    onAccepted: () => pipeline.onTransferAccepted(),
   })
 }
 
@@ -76,7 +76,7 @@ async function refuseUnlessSameNft(
   collection: CollectionRow,
   { nft_gdn_id, token_id }: TransferRequest,
 ): Promise<void> {
-  if (requireToken(await findNft(store.db, nft_gdn_id), collection) !== token_id) {
+  if (requireTokenId(await findNft(store.db, nft_gdn_id), collection) !== token_id) {
     throw badRequestError('nft_gdn_id and token_id identify different NFTs')
   }
 }

@@ -4,9 +4,9 @@ import { addUpdates } from '../state/updates.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import { acceptChange } from './accept-change.ts'
 import { badRequestError } from './refusals.ts'
-import { askChain, pendingUpdateError, refusePending, refuseUnlessService, requireToken } from './rights.ts'
+import { pendingUpdateError, readChainState, refusePending, refuseUnlessService, requireTokenId } from './rights.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
-import { placesOfStoredFiles } from './stored-files.ts'
+import { findStoredPlaces } from './stored-files.ts'
 
 /** Accepts new metadata for an NFT. The new metadata replaces the old metadata completely. */
 export async function updateNft(deps: ServiceDeps, request: RequestOf<'updatednft'>) {
@@ -24,20 +24,20 @@ export async function updateNft(deps: ServiceDeps, request: RequestOf<'updatednf
     },
     async check(collection) {
       const nft = await findNft(store.db, nft_gdn_id)
-      const tokenId = requireToken(nft, collection)
+      const tokenId = requireTokenId(nft, collection)
       await refusePending(store.db, nft_gdn_id)
       refuseStale(replaces_revision, nft?.revision ?? 0)
       const isDynamic = nft?.dynamic === 1 || collection.dynamic === 1
-      const [state, lifecycle, token] = await askChain(deps, collection, "the NFT's state", (facts) =>
+      const [state, lifecycle, token] = await readChainState(deps, collection, "the NFT's state", (facts) =>
         Promise.all([
-          facts.state(collection),
-          facts.lifecycle(collection),
-          facts.token(collection, { tokenId, isDynamic }),
+          facts.readState(collection),
+          facts.readLifecycle(collection),
+          facts.readToken(collection, { tokenId, isDynamic }),
         ]),
       )
       refuseUnlessUpdatable(nft_gdn_id, state, lifecycle, token)
       refuseStale(replaces_revision, Math.max(nft?.revision ?? 0, token.revision))
-      const [files] = await placesOfStoredFiles(deps, [metadata])
+      const [files] = await findStoredPlaces(deps, [metadata])
       return files ?? null
     },
     async write(db, { id, request_id, reference_id, collection, acceptedAt, prepared: files }) {
@@ -62,8 +62,8 @@ export async function updateNft(deps: ServiceDeps, request: RequestOf<'updatednf
       ])
       if (!isNew) throw pendingUpdateError(nft_gdn_id)
     },
-    accepted: (collectionId, files) =>
-      pipeline.nftsAccepted(collectionId, { files: files === null, mint: files !== null }),
+    onAccepted: (collectionId, files) =>
+      pipeline.onNftsAccepted(collectionId, { files: files === null, mint: files !== null }),
   })
 }
 

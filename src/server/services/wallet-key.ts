@@ -13,7 +13,7 @@ export interface ErasableKey {
   /** The checksummed address. */
   address: string
   /** The private key as ASCII bytes: `0x` and 64 hex digits. */
-  spelled: Buffer
+  hexBytes: Buffer
   /** Overwrites all copies of the key in this process. */
   destroy(): void
 }
@@ -22,15 +22,15 @@ export interface ErasableKey {
 export function createWalletKey(): ErasableKey {
   const memory = Buffer.from(new ArrayBuffer(KEY_BYTES + 2 + 2 * KEY_BYTES))
   const bytes = memory.subarray(0, KEY_BYTES)
-  const spelled = memory.subarray(KEY_BYTES)
+  const hexBytes = memory.subarray(KEY_BYTES)
   const address = publicKeyAddress(fillWithKey(bytes))
-  spelled.write('0x', 'latin1')
+  hexBytes.write('0x', 'latin1')
   for (const [at, byte] of bytes.entries()) {
-    spelled[2 + 2 * at] = HEX.charCodeAt(byte >> 4)
-    spelled[3 + 2 * at] = HEX.charCodeAt(byte & 15)
+    hexBytes[2 + 2 * at] = HEX.charCodeAt(byte >> 4)
+    hexBytes[3 + 2 * at] = HEX.charCodeAt(byte & 15)
   }
   bytes.fill(0)
-  return { address, spelled, destroy: () => void memory.fill(0) }
+  return { address, hexBytes, destroy: () => void memory.fill(0) }
 }
 
 /** Fills the buffer with a new private key. Returns the public key. */

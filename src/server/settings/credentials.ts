@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import type { Secret } from '../../core/secret.ts'
-import { passwordIn, passwordProblem, readPasswordFile } from '../../keystore/password.ts'
+import { parsePassword, passwordProblem, readPasswordFile } from '../../keystore/password.ts'
 import type { KeystoreEntry } from './signer-schema.ts'
 
 /** Directory where containers mount secrets. */
@@ -42,5 +42,5 @@ export function readSignerPassword(
 ): Secret {
   if (password_file !== undefined) return readPasswordFile(password_file)
   const { text, path } = readCredential(password_credential, `opens ${keystore}`, credentialsDirectory)
-  return passwordIn(text, path, passwordProblem)
+  return parsePassword(text, path, passwordProblem)
 }

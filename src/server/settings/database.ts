@@ -27,23 +27,27 @@ export interface DatabasePlace {
  *
  * @throws GdnError `invalid_config`, `invalid_input`
  */
-export async function databaseOf({ dataDir, settingsFile, database }: DatabasePlace): Promise<DatabaseSettings | null> {
+export async function resolveDatabaseSettings({
+  dataDir,
+  settingsFile,
+  database,
+}: DatabasePlace): Promise<DatabaseSettings | null> {
   const path = settingsPath(dataDir, settingsFile)
-  const inFile = settingsFile === undefined && !existsSync(path) ? {} : await readDatabase(path)
+  const inFile = settingsFile === undefined && !existsSync(path) ? {} : await readDatabaseSettings(path)
   const url = database?.url ?? inFile.url
   const directUrl = database?.directUrl ?? (database?.url === undefined ? inFile.directUrl : undefined)
   return url === undefined ? null : { url, directUrl }
 }
 
-const isEmpty = (text: string) => (text === '' ? 'is missing' : null)
+const emptyProblem = (text: string) => (text === '' ? 'is missing' : null)
 
-async function readDatabase(path: string): Promise<PartialDatabaseSettings> {
+async function readDatabaseSettings(path: string): Promise<PartialDatabaseSettings> {
   const { readSettingsFile } = await import('./read-settings.ts')
   const { readPasswordFile } = await import('../../keystore/password.ts')
   const { database_url, database_url_file, database_direct_url, database_direct_url_file } = readSettingsFile(path)
   const read = (field: string, url: string | undefined, file: string | undefined) => {
     if (url === undefined)
-      return file === undefined ? undefined : readPasswordFile(resolve(dirname(path), file), isEmpty)
+      return file === undefined ? undefined : readPasswordFile(resolve(dirname(path), file), emptyProblem)
     if (file === undefined) return new Secret(url)
     throw new GdnError('invalid_config', `the file has both ${field} and ${field}_file: keep one of them`, {
       place: { file: path },

@@ -34,14 +34,14 @@ const toFacts = ([name, chainId, coin, blockExplorerUrl, feeModel]: Row): Networ
 })
 
 /** Returns the chain ID of the network with this name in gdn or viem/chains; null for any other name. */
-export const chainIdNamed = (name: EvmBlockchain): number | null =>
+export const findChainId = (name: EvmBlockchain): number | null =>
   chainIdOf(name) ?? NETWORKS.find(([knownName]) => knownName === name)?.[1] ?? null
 
 /**
  * Returns gdn's built-in name of the network with this chain ID, and whether it is a testnet. Returns null if there is
  * none.
  */
-export function knownNetworkOf(chainId: number): { name: string; testnet: boolean } | null {
+export function findBuiltInNetwork(chainId: number): { name: string; testnet: boolean } | null {
   const name = KNOWN_EVM_NAMES.find((knownName) => chainIdOf(knownName) === chainId)
   return name === undefined ? null : { name, testnet: blockchainFacts(name)?.testnet === true }
 }
@@ -64,7 +64,7 @@ export function networkWithChainId(chainId: number): NetworkFacts | null {
 }
 
 /** Returns the symbol of a network's coin; null if it isn't known. */
-export const coinOf = (chainId: number): string | null => networkWithChainId(chainId)?.coin ?? null
+export const findCoinSymbol = (chainId: number): string | null => networkWithChainId(chainId)?.coin ?? null
 
 /** Returns whether a currency, in upper case, is the coin of a network that is built into gdn. */
 export const isKnownCoin = (currency: string): boolean =>

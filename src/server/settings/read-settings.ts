@@ -10,19 +10,19 @@ import {
   type SolanaBlockchain,
 } from '../../api/blockchains.ts'
 import { parseYaml } from '../../api/parse-yaml.ts'
-import { retirementOf, retirementText } from '../../api/retired.ts'
+import { findRetirement, retirementText } from '../../api/retired.ts'
 import { GdnError } from '../../core/errors.ts'
-import { knowKeysIn } from '../../core/secret.ts'
+import { rememberKeysInUrl } from '../../core/secret.ts'
 import { readSecretFile } from '../../keystore/private-file.ts'
-import { chainIdNamed, knownNetworkOf, nearestNetwork, networkWithChainId } from './networks.ts'
-import { type ChainEntry, type SettingsFile, settingsFile } from './schema.ts'
+import { findBuiltInNetwork, findChainId, nearestNetwork, networkWithChainId } from './networks.ts'
+import { type ChainEntry, type SettingsFile, settingsFileSchema } from './schema.ts'
 import type { RemoteSignerEntry } from './signer-schema.ts'
-import { CLUSTER_OF, CLUSTERS, GENESIS_HASHES } from './solana-clusters.ts'
+import { CLUSTERS, DEFAULT_CLUSTERS, GENESIS_HASHES } from './solana-clusters.ts'
 import type { SolanaChainEntry } from './solana-schema.ts'
 import type { ChainSettings, ClusterSettings, ServerSettings } from './types.ts'
 
-const MAX_BYTES = 1024 * 1024
-const GWEI = 1_000_000_000
+const MAX_SETTINGS_BYTES = 1024 * 1024
+const WEI_PER_GWEI = 1_000_000_000
 
 /**
  * Reads the backend's settings.
@@ -32,7 +32,7 @@ const GWEI = 1_000_000_000
  */
 export function readSettings(path: string): ServerSettings {
   const { chains, storage, pinning, ipfs_gateway, require_stored_files, api_version } = readSettingsFile(path)
-  if (ipfs_gateway !== undefined) knowKeysIn(ipfs_gateway)
+  if (ipfs_gateway !== undefined) rememberKeysInUrl(ipfs_gateway)
   return {
     chains: new Map(
       Object.keys(chains).flatMap((name) => {
@@ -47,8 +47,8 @@ export function readSettings(path: string): ServerSettings {
         return entry === undefined ? [] : [[blockchain, toCluster(blockchain, entry, path)] as const]
       }),
     ),
-    storage: besides(storage, path),
-    pinning: pinning === undefined ? null : besides(pinning, path),
+    storage: resolveFileFields(storage, path),
+    pinning: pinning === undefined ? null : resolveFileFields(pinning, path),
     ipfsGateway: ipfs_gateway ?? null,
     requireStoredFiles: require_stored_files,
     apiVersion: api_version,
@@ -56,7 +56,7 @@ export function readSettings(path: string): ServerSettings {
 }
 
 /** Resolves the paths in `_file` fields relative to the settings file. */
-function besides<Entry extends object>(entry: Entry, path: string): Entry {
+function resolveFileFields<Entry extends object>(entry: Entry, path: string): Entry {
   const fields = Object.entries(entry).map(([key, value]) =>
     key.endsWith('_file') && typeof value === 'string' ? [key, resolve(dirname(path), value)] : [key, value],
   )
@@ -64,10 +64,10 @@ function besides<Entry extends object>(entry: Entry, path: string): Entry {
 }
 
 /** Resolves the paths in `_file` fields and the path of a keystore relative to the settings file. */
-const withPaths = <Entry extends object>(entry: Entry, path: string): Entry =>
+const resolveEntryPaths = <Entry extends object>(entry: Entry, path: string): Entry =>
   'keystore' in entry
-    ? { ...besides(entry, path), keystore: resolve(dirname(path), String(entry.keystore)) }
-    : besides(entry, path)
+    ? { ...resolveFileFields(entry, path), keystore: resolve(dirname(path), String(entry.keystore)) }
+    : resolveFileFields(entry, path)
 
 /**
  * Returns the parsed settings file, without conversions.
@@ -75,17 +75,17 @@ const withPaths = <Entry extends object>(entry: Entry, path: string): Entry =>
  * @throws as `readSettings`
  */
 export const readSettingsFile = (path: string): SettingsFile =>
-  parseYaml(settingsFile, readSecretFile(path, MAX_BYTES), path)
+  parseYaml(settingsFileSchema, readSecretFile(path, MAX_SETTINGS_BYTES), path)
 
 function toCluster(blockchain: SolanaBlockchain, entry: SolanaChainEntry, path: string): ClusterSettings {
-  for (const url of entry.rpc_urls) knowKeysIn(url)
-  const genesisHash = entry.genesis_hash ?? GENESIS_HASHES[entry.cluster ?? CLUSTER_OF[blockchain]]
+  for (const url of entry.rpc_urls) rememberKeysInUrl(url)
+  const genesisHash = entry.genesis_hash ?? GENESIS_HASHES[entry.cluster ?? DEFAULT_CLUSTERS[blockchain]]
   const cluster = CLUSTERS.find((name) => GENESIS_HASHES[name] === genesisHash) ?? null
   return {
     blockchain,
     genesisHash,
     rpcUrls: entry.rpc_urls,
-    requestLimits: limitsOf(entry),
+    requestLimits: toRequestLimits(entry),
     commitment: entry.commitment,
     pollMs: entry.poll_seconds * 1000,
     priceCap: BigInt(entry.max_compute_unit_price),
@@ -96,13 +96,13 @@ function toCluster(blockchain: SolanaBlockchain, entry: SolanaChainEntry, path: 
       cluster && { name: cluster, testnet: cluster !== 'mainnet-beta' },
       path,
     ),
-    signer: withPaths(entry.signer, path),
+    signer: resolveEntryPaths(entry.signer, path),
   }
 }
 
 type LimitedEntry = Pick<ChainEntry | SolanaChainEntry, 'rpc_urls' | 'requests_per_second'>
 
-function limitsOf({ rpc_urls: urls, requests_per_second: limit }: LimitedEntry): Map<string, number> {
+function toRequestLimits({ rpc_urls: urls, requests_per_second: limit }: LimitedEntry): Map<string, number> {
   const limitOf = (url: string) => (typeof limit === 'object' ? limit[new URL(url).host] : limit)
   return new Map(
     urls.flatMap((url) => {
@@ -113,7 +113,7 @@ function limitsOf({ rpc_urls: urls, requests_per_second: limit }: LimitedEntry):
 }
 
 function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string): ChainSettings {
-  const retired = retirementOf(blockchain)
+  const retired = findRetirement(blockchain)
   const place = { file: path, field: `chains.${blockchain}` }
   if (retired?.stillRuns === false && entry.chain_id === undefined) {
     const { successor } = retired
@@ -122,7 +122,7 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
       hint: `Use its successor ${successor} instead. To use ${successor} under the old name, add chain_id: ${chainIdOf(successor)}. For an embedded chain, remove this entry.`,
     })
   }
-  const chainId = entry.chain_id ?? chainIdNamed(blockchain)
+  const chainId = entry.chain_id ?? findChainId(blockchain)
   if (chainId === null) {
     const near = nearestNetwork(blockchain)
     throw new GdnError('invalid_config', `chain_id is required, because ${blockchain} is not a known network`, {
@@ -130,22 +130,22 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
       hint: `Add the chain ID of the network.${near === undefined ? '' : ` Or did you mean ${near}?`}`,
     })
   }
-  for (const url of entry.rpc_urls) knowKeysIn(url)
+  for (const url of entry.rpc_urls) rememberKeysInUrl(url)
   return {
     blockchain,
     chainId,
     rpcUrls: entry.rpc_urls,
-    requestLimits: limitsOf(entry),
+    requestLimits: toRequestLimits(entry),
     confirmations: entry.confirmations,
     finality: entry.finality,
     pollMs: entry.poll_seconds * 1000,
     stuckMs: entry.stuck_seconds * 1000,
-    feeCap: BigInt(Math.round(entry.max_fee_gwei * GWEI)),
+    feeCap: BigInt(Math.round(entry.max_fee_gwei * WEI_PER_GWEI)),
     mintsInFlight: entry.mints_in_flight,
     blockExplorerUrl: entry.block_explorer_url ?? networkWithChainId(chainId)?.blockExplorerUrl ?? null,
-    isTestNetwork: isTestNetwork(blockchain, entry, knownNetworkOf(chainId), path),
+    isTestNetwork: isTestNetwork(blockchain, entry, findBuiltInNetwork(chainId), path),
     operators: entry.operators.map((operator) =>
-      'keystore' in operator ? withPaths(operator, path) : toRemoteSigner(operator, path),
+      'keystore' in operator ? resolveEntryPaths(operator, path) : toRemoteSigner(operator, path),
     ),
     admin: entry.admin && toRemoteSigner(entry.admin, path),
   }
@@ -176,6 +176,6 @@ function isTestNetwork(
 }
 
 function toRemoteSigner(entry: RemoteSignerEntry, path: string): RemoteSignerEntry {
-  knowKeysIn(entry.remote_signer)
-  return besides(entry, path)
+  rememberKeysInUrl(entry.remote_signer)
+  return resolveFileFields(entry, path)
 }

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 
 /** Name of a secret that systemd or the container runtime provides as a file. */
-const credentialName = z.string().regex(/^[\w.-]+$/, { error: 'must be the name of a credential' })
+const credentialNameSchema = z.string().regex(/^[\w.-]+$/, { error: 'must be the name of a credential' })
 
 /** Returns the schema of an optional field that names a credential with this content. */
-export const credentialWith = (content: string) =>
-  credentialName
+export const credentialSchema = (content: string) =>
+  credentialNameSchema
     .optional()
     .describe(`Name of a systemd credential, or of a file in /run/secrets, that contains ${content}`)
 

@@ -1,29 +1,29 @@
 import * as z from 'zod'
 import { checksumAddress, evmAddressProblem } from '../../api/address.ts'
-import { sentences } from '../../api/validate.ts'
+import { problemMessage } from '../../api/validate.ts'
 import { hasUserInfo, isOnLoopback, parseUrl, WEB_URL_PATTERN } from '../../core/parse-url.ts'
-import { credentialWith, refuseProblems, withSecrets } from './secret-schema.ts'
+import { credentialSchema, refuseProblems, withSecrets } from './secret-schema.ts'
 
-const file = z.string().min(1)
+const fileSchema = z.string().min(1)
 
 /** A key in a keystore, with the password in a file, in a systemd credential or in /run/secrets. */
-export const keystoreSigner = withSecrets(
+export const keystoreSignerSchema = withSecrets(
   z.strictObject({
-    keystore: file.describe('Encrypted key file'),
-    password_file: file.optional().describe('File with the password of the keystore'),
-    password_credential: credentialWith('the password of the keystore'),
+    keystore: fileSchema.describe('Encrypted key file'),
+    password_file: fileSchema.optional().describe('File with the password of the keystore'),
+    password_credential: credentialSchema('the password of the keystore'),
   }),
   ['password_file', 'password_credential', 'required'],
 )
 
 /** The checksummed address of an account. The input may be in lower case, in upper case or checksummed. */
-const account = z
+const accountSchema = z
   .string()
   .check(refuseProblems(evmAddressProblem))
   .meta({ pattern: '^0x[0-9a-fA-F]{40}$' })
   .transform((text) => checksumAddress(text) as `0x${string}`)
 
-const signerUrl = z.string().check(refuseProblems(urlProblem)).meta({ pattern: WEB_URL_PATTERN })
+const signerUrlSchema = z.string().check(refuseProblems(urlProblem)).meta({ pattern: WEB_URL_PATTERN })
 
 function urlProblem(text: string): string | null {
   const url = parseUrl(text)
@@ -37,16 +37,18 @@ function urlProblem(text: string): string | null {
 const TLS_FIELDS = ['client_cert_file', 'client_key_file', 'client_key_credential', 'ca_file'] as const
 
 /** A key in another process that supports `eth_signTransaction`, such as Web3Signer or a bridge to a KMS. */
-export const remoteSigner = withSecrets(
+export const remoteSignerSchema = withSecrets(
   z.strictObject({
-    remote_signer: signerUrl.describe('URL of a JSON-RPC server that supports eth_signTransaction'),
-    address: account.describe('Address of the account that signs'),
-    token_file: file.optional().describe('File with the bearer token'),
-    token_credential: credentialWith('the bearer token'),
-    client_cert_file: file.optional().describe('Client certificate that authenticates this backend to the signer'),
-    client_key_file: file.optional().describe('Private key of the client certificate'),
-    client_key_credential: credentialWith('the private key of the client certificate'),
-    ca_file: file
+    remote_signer: signerUrlSchema.describe('URL of a JSON-RPC server that supports eth_signTransaction'),
+    address: accountSchema.describe('Address of the account that signs'),
+    token_file: fileSchema.optional().describe('File with the bearer token'),
+    token_credential: credentialSchema('the bearer token'),
+    client_cert_file: fileSchema
+      .optional()
+      .describe('Client certificate that authenticates this backend to the signer'),
+    client_key_file: fileSchema.optional().describe('Private key of the client certificate'),
+    client_key_credential: credentialSchema('the private key of the client certificate'),
+    ca_file: fileSchema
       .optional()
       .describe("Certificate authorities for the signer's certificate, instead of the public ones"),
   }),
@@ -69,25 +71,25 @@ export const remoteSigner = withSecrets(
   if (unused !== undefined) refuse(unused, 'requires an https URL')
 })
 
-export type KeystoreEntry = z.output<typeof keystoreSigner>
-export type RemoteSignerEntry = z.output<typeof remoteSigner>
+export type KeystoreEntry = z.output<typeof keystoreSignerSchema>
+export type RemoteSignerEntry = z.output<typeof remoteSignerSchema>
 export type SignerEntry = KeystoreEntry | RemoteSignerEntry
 
-/** The two schemas behind each schema that `signerBy` returns, and the field that determines which one applies. */
+/** The two schemas behind each schema that `createSignerSchema` returns, and the field that determines which one applies. */
 export const SIGNER_KINDS = new Map<z.core.$ZodType, { field: string; having: z.ZodType; without: z.ZodType }>()
 
 /**
  * Returns the schema of a signer that can be of two kinds. The kind depends on whether the entry has `field`, so that
  * errors refer to the intended kind.
  */
-export function signerBy<With extends z.ZodType, Without extends z.ZodType>(
+export function createSignerSchema<With extends z.ZodType, Without extends z.ZodType>(
   field: string,
   having: With,
   without: Without,
 ) {
   const schema = z.unknown().transform((entry, context): z.output<With> | z.output<Without> => {
     const isHaving = typeof entry === 'object' && entry !== null && field in entry
-    const result = (isHaving ? having : without).safeParse(entry, { error: sentences, reportInput: true })
+    const result = (isHaving ? having : without).safeParse(entry, { error: problemMessage, reportInput: true })
     if (result.success) return result.data
     for (const issue of result.error.issues) context.issues.push(issue as z.core.$ZodRawIssue)
     return z.NEVER
@@ -97,7 +99,7 @@ export function signerBy<With extends z.ZodType, Without extends z.ZodType>(
 }
 
 /** An operator: a signer in another process if the entry has `remote_signer`, otherwise a keystore. */
-export const signer = signerBy('remote_signer', remoteSigner, keystoreSigner)
+export const signerSchema = createSignerSchema('remote_signer', remoteSignerSchema, keystoreSignerSchema)
 
 /** Returns the name that lists show for a signer: its keystore file, or its address and the host that signs. */
 export const signerName = (entry: SignerEntry): string =>

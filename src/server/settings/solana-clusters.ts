@@ -12,7 +12,7 @@ export type Cluster = keyof typeof GENESIS_HASHES
 export const CLUSTERS = Object.keys(GENESIS_HASHES) as [Cluster, ...Cluster[]]
 
 /** The default cluster of each Solana blockchain of the API. */
-export const CLUSTER_OF: Readonly<Record<SolanaBlockchain, Cluster>> = {
+export const DEFAULT_CLUSTERS: Readonly<Record<SolanaBlockchain, Cluster>> = {
   solana: 'mainnet-beta',
   'solana-testnet': 'testnet',
 }

@@ -1,25 +1,25 @@
 import * as z from 'zod'
 import { apiAddressProblem, isOnLoopback, parseUrl, WEB_URL_PATTERN } from '../../core/parse-url.ts'
-import { credentialWith, refuseProblems, withSecrets } from './secret-schema.ts'
+import { credentialSchema, refuseProblems, withSecrets } from './secret-schema.ts'
 
 const MAX_ORIGINS = 20
 
 /** An http or https base URL without user, query or fragment. A trailing slash is removed. */
-export const httpBaseUrl = z
+export const httpBaseUrlSchema = z
   .string()
   .check(refuseProblems(apiAddressProblem))
   .meta({ pattern: WEB_URL_PATTERN })
   .transform((text) => text.replace(/\/+$/, ''))
 
-const replaced = z
+const replacedStorageSchema = z
   .string()
   .min(1)
   .transform((text) => (text.startsWith('s3://') && !text.endsWith('/') ? `${text}/` : text))
   .describe('Former storage, whose entire content was copied here')
 
-const files = z.strictObject({ kind: z.literal('files').describe('Files in the data directory') })
+const filesStorageSchema = z.strictObject({ kind: z.literal('files').describe('Files in the data directory') })
 
-const s3 = withSecrets(
+const s3StorageSchema = withSecrets(
   z.strictObject({
     kind: z.literal('s3').describe('A bucket of S3 or of an S3-compatible service'),
     bucket: z
@@ -40,7 +40,7 @@ const s3 = withSecrets(
       .regex(/^[a-z0-9-]{1,64}$/, { error: 'must be a region, such as eu-central-1' })
       .default('us-east-1')
       .describe('Region of the bucket'),
-    endpoint: httpBaseUrl.optional().describe('URL of an S3 service other than AWS'),
+    endpoint: httpBaseUrlSchema.optional().describe('URL of an S3 service other than AWS'),
     path_style: z
       .boolean({ error: 'must be true or false' })
       .optional()
@@ -52,37 +52,39 @@ const s3 = withSecrets(
       .describe(
         'File in the format of ~/.aws/credentials. By default, AWS_* variables and ~/.aws/credentials are used',
       ),
-    credentials_credential: credentialWith('the content of a credentials file'),
+    credentials_credential: credentialSchema('the content of a credentials file'),
     profile: z.string().min(1).default('default').describe('Profile in the credentials file'),
-    replaces: replaced.optional(),
+    replaces: replacedStorageSchema.optional(),
   }),
   ['credentials_file', 'credentials_credential', 'optional'],
 )
 
-const ipfs = withSecrets(
+const ipfsStorageSchema = withSecrets(
   z.strictObject({
     kind: z.literal('ipfs').describe('An IPFS node'),
-    api: httpBaseUrl.default('http://127.0.0.1:5001').describe('URL of the RPC API of a Kubo node'),
+    api: httpBaseUrlSchema.default('http://127.0.0.1:5001').describe('URL of the RPC API of a Kubo node'),
     auth_file: z
       .string()
       .min(1)
       .optional()
       .describe('File with the value of the Authorization header, or only a token'),
-    auth_credential: credentialWith('the value of the Authorization header, or only a token'),
-    replaces: replaced.optional(),
+    auth_credential: credentialSchema('the value of the Authorization header, or only a token'),
+    replaces: replacedStorageSchema.optional(),
   }),
   ['auth_file', 'auth_credential', 'optional'],
 )
 
 /** The place where files are stored. */
-export const storage = z.discriminatedUnion('kind', [files, s3, ipfs], { error: 'must be files, s3 or ipfs' })
+export const storageSchema = z.discriminatedUnion('kind', [filesStorageSchema, s3StorageSchema, ipfsStorageSchema], {
+  error: 'must be files, s3 or ipfs',
+})
 
 /** A service that keeps content available on the IPFS network. It implements the IPFS Pinning Service API. */
-export const pinning = withSecrets(
+export const pinningSchema = withSecrets(
   z.strictObject({
-    endpoint: httpBaseUrl.describe('URL of the service'),
+    endpoint: httpBaseUrlSchema.describe('URL of the service'),
     token_file: z.string().min(1).optional().describe('File with the access token'),
-    token_credential: credentialWith('the access token'),
+    token_credential: credentialSchema('the access token'),
     origins: z
       .array(z.string().regex(/^\/\S+$/, { error: 'must be a multiaddress' }))
       .max(MAX_ORIGINS)
@@ -101,6 +103,6 @@ export const pinning = withSecrets(
   }
 })
 
-export type StorageEntry = z.output<typeof storage>
-export type S3Entry = z.output<typeof s3>
-export type PinningEntry = z.output<typeof pinning>
+export type StorageEntry = z.output<typeof storageSchema>
+export type S3Entry = z.output<typeof s3StorageSchema>
+export type PinningEntry = z.output<typeof pinningSchema>

@@ -5,14 +5,14 @@ import type { EvmReceipt, Fees, Hex } from '../chain/evm/network.ts'
 import { encodeAuthorize, isOperator } from '../chain/evm/registry.ts'
 import type { SetupOptions } from './options.ts'
 import { AUTHORIZE_GAS, notApprovedError } from './plan.ts'
-import { pollUntil, pricedOut } from './poll-until.ts'
+import { pollUntil, pricedOutMessage } from './poll-until.ts'
 
 interface Attempt {
   nonce: number
   raw: Hex
   hash: Hex
   fees: Fees
-  at: number
+  signedAt: number
 }
 
 /**
@@ -32,16 +32,16 @@ export async function authorizeOperator(
   operator: Hex,
   newestHead: () => Promise<number>,
 ): Promise<void> {
-  const { network, admin, plan, now, say } = options
-  const { maxFeePerGas: most } = plan.fees
+  const { network, admin, plan, now, report } = options
+  const { maxFeePerGas: maxPrice } = plan.fees
   const { chainId, publicNetwork } = network
   const sign = async (nonce: number, fees: Fees): Promise<Attempt> => {
     const call = { chainId, nonce, to: factory, data: encodeAuthorize(operator), gas: AUTHORIZE_GAS, fees }
-    return { ...(await admin.sign(call)), nonce, fees, at: now() }
+    return { ...(await admin.sign(call)), nonce, fees, signedAt: now() }
   }
   let newest: Attempt | null = null
   const hashes: Hex[] = []
-  let unexplained = 0
+  let rejectionCount = 0
   let isPricedOut = false
   const message = `Waiting for the authorization of ${operator}`
   await pollUntil(options, message, async () => {
@@ -52,16 +52,16 @@ export async function authorizeOperator(
     const isKnown = () => isOperator(network, factory, operator, head)
     if (newest === null) {
       if (await isKnown()) return true
-      if (!plan.toAuthorize.includes(operator)) throw notApprovedError(`the authorization of ${operator}`)
+      if (!plan.operatorsToAuthorize.includes(operator)) throw notApprovedError(`the authorization of ${operator}`)
       const suggested = await publicNetwork.suggestFees()
       const wasPricedOut = isPricedOut
-      isPricedOut = (suggested.baseFee ?? 0n) > most
-      if (isPricedOut !== wasPricedOut) say(isPricedOut ? pricedOut(most) : message)
+      isPricedOut = (suggested.baseFee ?? 0n) > maxPrice
+      if (isPricedOut !== wasPricedOut) report(isPricedOut ? pricedOutMessage(maxPrice) : message)
       if (isPricedOut) return null
-      newest = await sign(next, limitFees(suggested, String(most)))
+      newest = await sign(next, limitFees(suggested, String(maxPrice)))
       hashes.push(newest.hash)
     }
-    const { nonce, raw, fees, at } = newest
+    const { nonce, raw, fees, signedAt } = newest
     if (next < nonce) return true
     const receipt = (await network.receipts(hashes)).find((candidate) => candidate !== null)
     if (receipt !== undefined) {
@@ -72,15 +72,15 @@ export async function authorizeOperator(
     const [outcome] = await network.broadcast([raw])
     if (outcome?.outcome === 'rejected' && next > nonce) {
       // A transaction of this run may have been mined after the receipts were read, so only a second rejection counts.
-      unexplained += 1
-      if (unexplained < 2) return null
+      rejectionCount += 1
+      if (rejectionCount < 2) return null
       if (await isKnown()) return true
       throw unauthorizedError(operator, outcome.reason)
     }
-    unexplained = 0
-    if (now() - at < publicNetwork.stuckMs) return null
+    rejectionCount = 0
+    if (now() - signedAt < publicNetwork.stuckMs) return null
     const raised = raiseFees(fees, await publicNetwork.suggestFees())
-    if (raised.maxFeePerGas > most) return null
+    if (raised.maxFeePerGas > maxPrice) return null
     newest = await sign(nonce, raised)
     hashes.push(newest.hash)
     return null

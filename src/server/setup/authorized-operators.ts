@@ -4,7 +4,7 @@ import type { RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import { isRpcFailure } from '../chain/rpc/rpc-response.ts'
 
 /** Returns the first operator that a factory hasn't authorized as of a block. Returns null if all are authorized. */
-export async function findMissing(
+export async function findUnauthorizedOperator(
   network: RemoteNetwork,
   factory: Hex,
   operators: readonly Hex[],
@@ -15,16 +15,16 @@ export async function findMissing(
 }
 
 /** Returns whether a factory had authorized all operators in a final block. Returns null if no node has that state. */
-export async function wereAuthorized(
+export async function wereOperatorsAuthorized(
   network: RemoteNetwork,
   factory: Hex,
   operators: readonly Hex[],
   head: number,
 ): Promise<boolean | null> {
-  const deep = head - network.publicNetwork.finality + 1
-  if (deep < 0) return false
+  const finalBlock = head - network.publicNetwork.finality + 1
+  if (finalBlock < 0) return false
   try {
-    return (await findMissing(network, factory, operators, deep)) === null
+    return (await findUnauthorizedOperator(network, factory, operators, finalBlock)) === null
   } catch (error) {
     if (isRpcFailure(error)) return null
     throw error

@@ -1,9 +1,9 @@
 import type { SolanaBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
-import { orAborted } from '../../core/or-aborted.ts'
+import { rejectOnAbort } from '../../core/or-aborted.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
 import { convertRpcErrors } from '../chain/rpc/refusals.ts'
-import { inSol, lackOfCluster, minClusterFunds, tokenCosts } from '../chain/solana/costs.ts'
+import { describeClusterShortage, inSol, minClusterFunds, readTokenCosts } from '../chain/solana/costs.ts'
 import { openSolanaSigner } from '../chain/solana/open-signer.ts'
 import { createRemoteSolana, type RemoteSolana } from '../chain/solana/remote/remote-solana.ts'
 import type { SolanaSigner } from '../chain/solana/solana-signer.ts'
@@ -11,7 +11,7 @@ import { openDatabase } from '../open-database.ts'
 import { loadServerSettings } from '../settings/settings.ts'
 import { clusterName } from '../settings/solana-clusters.ts'
 import type { ClusterSettings } from '../settings/types.ts'
-import { findChain, rememberChain } from '../store/chains.ts'
+import { findChain, recordChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
 import { type ChainPlace, noRpcUrlError } from './with-chain.ts'
 
@@ -66,7 +66,7 @@ export async function withCluster<Result>(
   const settings = (await loadServerSettings(dataDir, settingsFile)).clusters.get(blockchain)
   if (settings === undefined) throw noRpcUrlError(place, blockchain, 'signer')
   const signer = await openSolanaSigner(settings.signer, credentialsDirectory)
-  const store = await orAborted(openDatabase(place, { make: true }), signal)
+  const store = await rejectOnAbort(openDatabase(place, { createIfMissing: true }), signal)
   const network = createRemoteSolana({
     ...settings,
     urls: settings.rpcUrls,
@@ -88,7 +88,7 @@ export async function clusterStatus({ store, settings, network, signer }: Opened
   // The first request fails if the node belongs to another cluster.
   const block = await network.blockHeight()
   const price = await network.computeUnitPrice()
-  const [costs, balance] = await Promise.all([tokenCosts(network, price), network.balance(signer.address)])
+  const [costs, balance] = await Promise.all([readTokenCosts(network, price), network.balance(signer.address)])
   return {
     blockchain,
     cluster: clusterName(genesisHash),
@@ -103,7 +103,8 @@ export async function clusterStatus({ store, settings, network, signer }: Opened
     compute_unit_price: String(price),
     set_up: chain !== null,
     problem:
-      setupProblem(chain?.factory_address ?? null, signer) ?? lackOfCluster(blockchain, signer.address, balance, costs),
+      setupProblem(chain?.factory_address ?? null, signer) ??
+      describeClusterShortage(blockchain, signer.address, balance, costs),
   }
 }
 
@@ -120,7 +121,7 @@ function setupProblem(accepted: string | null, { address }: SolanaSigner): strin
  */
 export async function setUpCluster({ store, settings, signer }: OpenedCluster, now: number): Promise<void> {
   const { blockchain, genesisHash } = settings
-  await rememberChain(store.db, {
+  await recordChain(store.db, {
     blockchain,
     network: 'remote',
     genesis_hash: genesisHash,

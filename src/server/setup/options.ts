@@ -15,7 +15,7 @@ export interface SetupOptions {
   log: Log
   signal: AbortSignal
   /** Reports what the setup is waiting for. */
-  say(message: string): void
+  report(message: string): void
   /** Reports the number of blocks until finality. Called in every poll, even if the number is the same. */
-  sayLeft?: ((message: string, blocks: number) => void) | undefined
+  reportBlocksLeft?: ((message: string, blocks: number) => void) | undefined
 }

@@ -1,18 +1,18 @@
 import { parseTransaction } from 'viem'
 import { GdnError } from '../../core/errors.ts'
-import { callOf, debtOf } from '../chain/evm/cost/debt.ts'
+import { computeDebt, parsePendingCall } from '../chain/evm/cost/debt.ts'
 import { ENVELOPE_BYTES } from '../chain/evm/cost/drop-gas.ts'
 import { minSignerFunds } from '../chain/evm/cost/funding.ts'
-import { maxCostOf, readDataFee } from '../chain/evm/cost/network-fees.ts'
+import { computeMaxCost, readDataFee } from '../chain/evm/cost/network-fees.ts'
 import { encodeDeployFactory, operatorsOfDeployment } from '../chain/evm/factory.ts'
 import { deployFactoryGasLimit } from '../chain/evm/gas-limits.ts'
-import { type Fees, type Hex, readQuantity } from '../chain/evm/network.ts'
+import { type Fees, type Hex, parseQuantity } from '../chain/evm/network.ts'
 import { isOperator, readAdmin, readFactoryVersion } from '../chain/evm/registry.ts'
 import type { RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import { findChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
 import { findFactoryTransaction, type TransactionRow } from '../store/transactions.ts'
-import { wereAuthorized } from './authorized-operators.ts'
+import { wereOperatorsAuthorized } from './authorized-operators.ts'
 
 /** Gas limit of a transaction that authorizes an operator, which writes one storage slot and emits one event. */
 export const AUTHORIZE_GAS = 80_000n
@@ -34,15 +34,15 @@ export interface SetupPlan {
   factory: Hex | null
   operators: readonly PlannedOperator[]
   /** Operators that need a transaction for their authorization. A new factory authorizes its own operators. */
-  toAuthorize: readonly Hex[]
+  operatorsToAuthorize: readonly Hex[]
   /** Maximum gas of all transactions. */
   gas: bigint
   /** The highest fees that the setup offers. With these fees, all transactions together cost at most `cost`. */
   fees: Fees
   /** Whether the setup deploys the factory, or replaces its pending transaction. */
-  deploys: boolean
+  deploysFactory: boolean
   /** Whether the pending transaction of the factory has to be replaced, because its price is too low for a block. */
-  raises: boolean
+  replacesDeployment: boolean
   /** Maximum cost in wei, including the data fee. */
   cost: bigint
   /** Maximum cost in wei of the pending deployment, unless `cost` includes its replacement. */
@@ -61,7 +61,7 @@ export interface SetupTarget {
   admin: Hex
   operators: readonly Hex[]
   /** An existing factory to use if the database has none. */
-  known?: Hex | undefined
+  knownFactory?: Hex | undefined
 }
 
 /**
@@ -69,62 +69,63 @@ export interface SetupTarget {
  *
  * @throws GdnError `invalid_config` if the factory has another admin or version, or if the admin is also an operator
  */
-export async function planSetup({
-  store,
-  network,
-  admin,
-  operators,
-  known: knownFactory,
-}: SetupTarget): Promise<SetupPlan> {
+export async function planSetup({ store, network, admin, operators, knownFactory }: SetupTarget): Promise<SetupPlan> {
   if (operators.includes(admin)) {
     throw new GdnError('invalid_config', `the key ${admin} can't be both the admin and an operator`, {
       hint: 'Use another keystore: the admin is a cold key that only authorizes operators.',
     })
   }
   const { blockchain } = network
-  const remembered = (await findChain(store.db, blockchain))?.factory_address as Hex | undefined
-  const factory = remembered ?? knownFactory ?? null
+  const storedFactory = (await findChain(store.db, blockchain))?.factory_address as Hex | undefined
+  const factory = storedFactory ?? knownFactory ?? null
   const pending = await findFactoryTransaction(store.db, blockchain)
-  const isPending = pending !== null && !hasEnded(pending)
+  const isPending = pending !== null && !hasFailed(pending)
   const deployed = isPending ? operatorsOfDeployment(parseTransaction(pending.raw as Hex).data ?? '0x') : null
-  const promised = deployed ?? operators
+  const deploymentOperators = deployed ?? operators
   if (factory !== null) await refuseOtherFactories(network, factory, admin)
   const states = await Promise.all(
     operators.map(async (address) => ({
       address,
-      balance: await balanceOf(network, address),
+      balance: await readBalance(network, address),
       isAuthorized: factory !== null && (await isOperator(network, factory, address)),
     })),
   )
-  const toAuthorize = states
-    .filter(({ address, isAuthorized }) => (factory === null ? !promised.includes(address) : !isAuthorized))
+  const operatorsToAuthorize = states
+    .filter(({ address, isAuthorized }) => (factory === null ? !deploymentOperators.includes(address) : !isAuthorized))
     .map(({ address }) => address)
   const [fees, data] = await Promise.all([network.publicNetwork.suggestFees(), readDataFee(network.request)])
-  const raises = isPending && pending.block_number === null && offerOf(pending) < (fees.baseFee ?? 0n)
-  const deploys = raises || (factory === null && !isPending)
-  const deployment = deploys ? { gas: deployFactoryGasLimit(promised), data: encodeDeployFactory(promised) } : null
-  const gas = (deployment?.gas ?? 0n) + AUTHORIZE_GAS * BigInt(toAuthorize.length)
+  const replacesDeployment =
+    isPending && pending.block_number === null && parseMaxGasPrice(pending) < (fees.baseFee ?? 0n)
+  const deploysFactory = replacesDeployment || (factory === null && !isPending)
+  const deployment = deploysFactory
+    ? { gas: deployFactoryGasLimit(deploymentOperators), data: encodeDeployFactory(deploymentOperators) }
+    : null
+  const gas = (deployment?.gas ?? 0n) + AUTHORIZE_GAS * BigInt(operatorsToAuthorize.length)
   const bytes =
-    (deployment === null ? 0 : deployment.data.length / 2 + ENVELOPE_BYTES) + AUTHORIZE_BYTES * toAuthorize.length
+    (deployment === null ? 0 : deployment.data.length / 2 + ENVELOPE_BYTES) +
+    AUTHORIZE_BYTES * operatorsToAuthorize.length
   return {
     factory,
     operators: states,
-    toAuthorize,
+    operatorsToAuthorize,
     gas,
     fees,
-    deploys,
-    raises,
-    cost: maxCostOf({ gasLimit: gas, bytes }, { offered: fees.maxFeePerGas, data }),
+    deploysFactory,
+    replacesDeployment,
+    cost: computeMaxCost({ gasLimit: gas, bytes }, { offered: fees.maxFeePerGas, data }),
     owed:
-      isPending && !raises
-        ? debtOf([callOf(pending.raw as Hex)], await network.publicNetwork.nextNonce(pending.signer as Hex)).owed
+      isPending && !replacesDeployment
+        ? computeDebt(
+            [parsePendingCall(pending.raw as Hex)],
+            await network.publicNetwork.nextNonce(pending.signer as Hex),
+          ).owed
         : 0n,
     neededPerOperator: minSignerFunds(fees),
-    balance: await balanceOf(network, admin),
+    balance: await readBalance(network, admin),
     isDone:
-      remembered !== undefined &&
-      toAuthorize.length === 0 &&
-      (await wereAuthorized(network, remembered, operators, await network.publicNetwork.head())) === true,
+      storedFactory !== undefined &&
+      operatorsToAuthorize.length === 0 &&
+      (await wereOperatorsAuthorized(network, storedFactory, operators, await network.publicNetwork.head())) === true,
   }
 }
 
@@ -138,13 +139,13 @@ export const notApprovedError = (step: string): GdnError =>
   })
 
 /** Returns the maximum gas price of a transaction, in wei. */
-export function offerOf({ raw }: Pick<TransactionRow, 'raw'>): bigint {
+export function parseMaxGasPrice({ raw }: Pick<TransactionRow, 'raw'>): bigint {
   const { maxFeePerGas, gasPrice } = parseTransaction(raw as Hex)
   return maxFeePerGas ?? gasPrice ?? 0n
 }
 
 /** Returns whether the factory's transaction has ended without effect. */
-export const hasEnded = ({ state }: Pick<TransactionRow, 'state'>): boolean =>
+export const hasFailed = ({ state }: Pick<TransactionRow, 'state'>): boolean =>
   state === 'reverted' || state === 'lost' || state === 'cancelled'
 
 async function refuseOtherFactories(network: RemoteNetwork, factory: Hex, admin: Hex): Promise<void> {
@@ -164,5 +165,5 @@ async function refuseOtherFactories(network: RemoteNetwork, factory: Hex, admin:
   })
 }
 
-const balanceOf = async (network: RemoteNetwork, address: Hex) =>
-  readQuantity(await network.request('eth_getBalance', [address, 'latest']))
+const readBalance = async (network: RemoteNetwork, address: Hex) =>
+  parseQuantity(await network.request('eth_getBalance', [address, 'latest']))

@@ -1,18 +1,18 @@
 import { formatEther, formatGwei } from 'viem'
 import { messageOf } from '../../core/errors.ts'
-import { debtOf } from '../chain/evm/cost/debt.ts'
+import { computeDebt } from '../chain/evm/cost/debt.ts'
 import { readDataFee } from '../chain/evm/cost/network-fees.ts'
-import { pendingCalls } from '../chain/evm/cost/replacements.ts'
-import { fundsOfWaiting } from '../chain/evm/cost/waiting-funds.ts'
+import { readPendingCalls } from '../chain/evm/cost/replacements.ts'
+import { computeWaitingFunds } from '../chain/evm/cost/waiting-funds.ts'
 import type { Signer } from '../chain/evm/evm-signer.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import { isOperator } from '../chain/evm/registry.ts'
-import { waitingFor } from '../chain/evm/remote/fees.ts'
-import { lackOfSigner, neededBy } from '../chain/evm/remote/operators.ts'
-import { deploymentState } from '../chain/evm/remote/remote-chains.ts'
-import { coinOf } from '../settings/networks.ts'
+import { explainFeeCapWait } from '../chain/evm/remote/fees.ts'
+import { computeMinBalance, describeSignerShortage } from '../chain/evm/remote/operators.ts'
+import { readDeploymentState } from '../chain/evm/remote/remote-chains.ts'
+import { findCoinSymbol } from '../settings/networks.ts'
 import { findChain } from '../store/chains.ts'
-import { waitingMints } from '../store/nfts.ts'
+import { listWaitingMints } from '../store/nfts.ts'
 import type { OpenedChain } from './with-chain.ts'
 
 /** A signer of a network, and the network's current state. */
@@ -52,41 +52,41 @@ export async function chainStatus({ store, network, operators }: OpenedChain, se
   const { blockchain, chainId, publicNetwork } = network
   const factory = ((await findChain(store.db, blockchain))?.factory_address as Hex | undefined) ?? null
   const [block, fees] = [await publicNetwork.head(), await publicNetwork.suggestFees()]
-  const notDeployed = (await deploymentState(store.db, network, block)).state
+  const notDeployed = (await readDeploymentState(store.db, network, block)).state
   const data = await readDataFee(network.request)
-  const all = await fundsOfWaiting(store.db, await waitingMints(store.db, blockchain), fees, data)
+  const all = await computeWaitingFunds(store.db, await listWaitingMints(store.db, blockchain), fees, data)
   return await Promise.all(
     operators.map(async (signer) => {
       const { address } = signer
       const balance = await publicNetwork.balance(address)
-      const waiting = await pendingCalls(store.db, network, address, fees)
-      const debt = debtOf(waiting, await publicNetwork.nextNonce(address))
+      const waiting = await readPendingCalls(store.db, network, address, fees)
+      const debt = computeDebt(waiting, await publicNetwork.nextNonce(address))
       const appointed = factory !== null && (await isOperator(network, factory, address))
       return {
         blockchain,
         chain_id: chainId,
-        currency: coinOf(chainId),
+        currency: findCoinSymbol(chainId),
         block,
         max_fee_gwei: formatGwei(fees.maxFeePerGas),
         factory,
         signer: address,
         balance: formatEther(balance),
-        needed: formatEther(neededBy(debt, fees)),
+        needed: formatEther(computeMinBalance(debt, fees)),
         appointed,
         waiting: waiting.length,
         waiting_nfts: all.nfts + all.held,
         problem:
           setupProblem(factory === null ? notDeployed : null, appointed, setup) ??
-          lackOfSigner(network, { address, balance, ...debt }, fees, all) ??
-          (await outageOf(signer)) ??
-          waitingFor(fees, publicNetwork.feeCap),
+          describeSignerShortage(network, { address, balance, ...debt }, fees, all) ??
+          (await findOutage(signer)) ??
+          explainFeeCapWait(fees, publicNetwork.feeCap),
       }
     }),
   )
 }
 
 /** Returns why a remote signer can't be used; null if it has the key. */
-const outageOf = async (signer: Signer): Promise<string | null> =>
+const findOutage = async (signer: Signer): Promise<string | null> =>
   (await signer.check?.().then(() => null, messageOf)) ?? null
 
 function setupProblem(notDeployed: string | null, appointed: boolean, setup: string): string | null {

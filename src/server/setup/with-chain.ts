@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Blockchain, type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
-import { orAborted } from '../../core/or-aborted.ts'
+import { rejectOnAbort } from '../../core/or-aborted.ts'
 import { closeSigners, type Signer } from '../chain/evm/evm-signer.ts'
 import { openSigners } from '../chain/evm/open-signer.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
 import { convertRpcErrors } from '../chain/rpc/refusals.ts'
 import { openDatabase } from '../open-database.ts'
-import { type DatabasePlace, databaseOf } from '../settings/database.ts'
+import { type DatabasePlace, resolveDatabaseSettings } from '../settings/database.ts'
 import { loadServerSettings, settingsPath } from '../settings/settings.ts'
 import type { ChainSettings } from '../settings/types.ts'
 import type { Store } from '../store/open-store.ts'
@@ -33,7 +33,7 @@ export interface OpenedChain {
 export async function isEmbedded(place: ChainPlace, blockchain: Blockchain): Promise<boolean> {
   const { chains, clusters } = await loadServerSettings(place.dataDir, place.settingsFile)
   if (isEvm(blockchain) ? chains.has(blockchain) : clusters.has(blockchain)) return false
-  return (await databaseOf(place)) === null && existsSync(join(place.dataDir, 'gdn.db'))
+  return (await resolveDatabaseSettings(place)) === null && existsSync(join(place.dataDir, 'gdn.db'))
 }
 
 /**
@@ -81,7 +81,7 @@ export async function withChain<Result>(
   const operators = keys ? await openSigners(settings.operators, place.credentialsDirectory) : []
   const [admin = null] = settings.admin && keys ? await openSigners([settings.admin], place.credentialsDirectory) : []
   const { signal } = place
-  const store = await orAborted(openDatabase(place, { make: true }), signal)
+  const store = await rejectOnAbort(openDatabase(place, { createIfMissing: true }), signal)
   const network = createRemoteNetwork({
     ...settings,
     urls: settings.rpcUrls,

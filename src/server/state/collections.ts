@@ -13,12 +13,12 @@ export async function addCollection(db: Db, collection: Omit<NewRow<'collections
 
 /** Marks the collection as deployed. Call this function in a transaction, because it also writes webhook events. */
 export async function deployCollection(db: Db, id: string): Promise<void> {
-  await change(db, id, { status: 'deployed' })
+  await setStatus(db, id, { status: 'deployed' })
 }
 
 /** Marks the collection and every unfinished NFT in it as failed. Call this function in a transaction. */
 export async function failCollection(db: Db, id: string, error: string): Promise<void> {
-  await change(db, id, { status: 'failed', error, lease_until: 0 })
+  await setStatus(db, id, { status: 'failed', error, lease_until: 0 })
   await failNftsOfCollection(db, id, error)
 }
 
@@ -27,7 +27,7 @@ export async function withdrawCollection(db: Db, id: string): Promise<void> {
   await stateDb(db).updateTable('collections').set({ status: 'initiated' }).where('id', '=', id).execute()
 }
 
-async function change(
+async function setStatus(
   db: Db,
   id: string,
   changes: { status: 'deployed' | 'failed'; error?: string; lease_until?: number },

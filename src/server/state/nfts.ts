@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { chunksOf } from '../../core/chunks-of.ts'
-import { givenRows } from '../store/dialect.ts'
-import { OF_COLLECTION, UNFINISHED } from '../store/nfts.ts'
+import { rowsAsTable } from '../store/dialect.ts'
+import { UNFINISHED_STEPS, UNINDEXED_COLLECTION_ID } from '../store/nfts.ts'
 import { enqueueDeployedEvents, enqueueNftEvents, failAndEnqueueEvents, hasWebhooks } from '../store/outbox.ts'
 import type { Db } from '../store/schema.ts'
 import { type NewRow, stateDb } from './state-db.ts'
@@ -30,7 +30,7 @@ export async function failClaimedNft(db: Db, claimed: ClaimedNft & { id: string 
 
 /** Marks all unfinished NFTs of a collection as failed, with one reason. */
 export async function failNftsOfCollection(db: Db, collectionId: string, error: string): Promise<void> {
-  for (const unfinished of unfinishedOf(db, collectionId, error)) await failAndEnqueueEvents(db, unfinished)
+  for (const unfinished of failUnfinishedQueries(db, collectionId, error)) await failAndEnqueueEvents(db, unfinished)
 }
 
 /**
@@ -38,19 +38,19 @@ export async function failNftsOfCollection(db: Db, collectionId: string, error: 
  * is minted.
  */
 export async function failGrantsOfCollection(db: Db, collectionId: string, error: string): Promise<void> {
-  for (const unfinished of unfinishedOf(db, collectionId, error)) {
+  for (const unfinished of failUnfinishedQueries(db, collectionId, error)) {
     await failAndEnqueueEvents(db, unfinished.where('sender', 'is not', null))
   }
 }
 
 /** Returns one update statement for each step. */
-const unfinishedOf = (db: Db, collectionId: string, error: string) =>
-  UNFINISHED.map((step) =>
+const failUnfinishedQueries = (db: Db, collectionId: string, error: string) =>
+  UNFINISHED_STEPS.map((step) =>
     stateDb(db)
       .updateTable('nfts')
       .set((nft) => ({ status: 'failed', step: 'done', error, lease_until: 0, generation: nft('generation', '+', 1) }))
       .where('step', '=', sql.lit(step))
-      .where(OF_COLLECTION, '=', collectionId),
+      .where(UNINDEXED_COLLECTION_ID, '=', collectionId),
   )
 
 /**
@@ -99,7 +99,7 @@ export interface Assignment {
  * than the number of assignments, another worker has changed some of the NFTs, and the caller must roll back.
  */
 export async function assignToTransactions(db: Db, assignments: readonly Assignment[]): Promise<number> {
-  const inputRows = givenRows(
+  const inputRows = rowsAsTable(
     db,
     { seq: 'bigint', transaction_id: 'text', batch_index: 'integer' },
     assignments.map(({ seq, transactionId, index }) => [seq, transactionId, index]),
@@ -156,7 +156,7 @@ export async function adoptMembers(db: Db, members: readonly FoundMember[]): Pro
 }
 
 /** Makes the NFTs of a reverted bundle wait for a new transaction. */
-export async function returnBundleToMint(db: Db, transactionId: string): Promise<void> {
+export async function requeueBundle(db: Db, transactionId: string): Promise<void> {
   await stateDb(db)
     .updateTable('nfts')
     .set({ step: 'mint', transaction_id: null, batch_index: null })

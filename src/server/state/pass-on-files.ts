@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { givenRows } from '../store/dialect.ts'
+import { rowsAsTable } from '../store/dialect.ts'
 import type { FileWork } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { indexFiles } from '../store/title-index.ts'
@@ -32,7 +32,7 @@ async function passOn(
 ): Promise<StoredFiles[]> {
   const ofTable = stored.filter(({ claimed }) => claimed.table === table)
   if (ofTable.length === 0) return []
-  const inputRows = givenRows(
+  const inputRows = rowsAsTable(
     db,
     { seq: 'bigint', generation: 'bigint', files: 'text' },
     ofTable.map(({ claimed: { seq, generation }, files }) => [seq, generation, JSON.stringify(files)]),

@@ -49,7 +49,7 @@ export async function endTransaction(
  * Makes a transaction pending again with the same bytes, because a reorg removed its block. Returns false if another
  * worker has already changed the transaction.
  */
-export async function returnTransaction(
+export async function requeueTransaction(
   db: Db,
   { id, block_hash }: Pick<TransactionRow, 'id' | 'block_hash'>,
   now: number,
@@ -76,7 +76,7 @@ export async function returnTransaction(
 }
 
 /** Makes a transaction that counted as lost pending again, with the bytes that were found on chain. */
-export async function returnLostTransaction(db: Db, id: string, values: Partial<NewTransaction>): Promise<void> {
+export async function requeueLostTransaction(db: Db, id: string, values: Partial<NewTransaction>): Promise<void> {
   await stateDb(db)
     .updateTable('transactions')
     .set((transaction) => ({

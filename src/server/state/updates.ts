@@ -112,13 +112,13 @@ export async function deployCommitment(db: Db, seq: number, firstTokenId: string
 }
 
 /** Makes the updates of a transaction without effect wait for another transaction. */
-export async function returnUpdates(db: Db, transactionId: string, counted: boolean): Promise<void> {
+export async function requeueUpdates(db: Db, transactionId: string, countsAttempt: boolean): Promise<void> {
   await stateDb(db)
     .updateTable('updates')
     .set((update) => ({
       step: 'sign',
       transaction_id: null,
-      ...(counted ? { attempts: update('attempts', '+', 1) } : {}),
+      ...(countsAttempt ? { attempts: update('attempts', '+', 1) } : {}),
     }))
     .where('transaction_id', '=', transactionId)
     .where('step', '=', 'chain')

@@ -64,7 +64,7 @@ export interface FileStorage {
    * @throws StorageUnavailableError
    */
   block(cid: string): Promise<Uint8Array | null>
-  /** Returns whether `open` with the option `ours` would find the content of a CID. */
+  /** Returns whether `open` with the option `ownOnly` would find the content of a CID. */
   has(cid: string): Promise<boolean>
   /**
    * Stores blocks unchanged. The caller must have checked their bytes against their CIDs.
@@ -73,7 +73,7 @@ export interface FileStorage {
    */
   putBlocks(blocks: readonly ContentBlock[], root?: string): Promise<void>
   /** Pins content that `open` found, if other users of the storage could remove it. */
-  keep(cid: string): Promise<void>
+  pin(cid: string): Promise<void>
 }
 
 export class ContentTooLargeError extends GdnError {

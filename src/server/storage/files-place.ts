@@ -6,10 +6,10 @@ import { GdnError } from '../../core/errors.ts'
 import { writeNewFile } from '../../core/new-file.ts'
 import { readPrivateText } from '../../core/private-file.ts'
 import type { Store } from '../store/open-store.ts'
-import { keepSecret } from '../store/secrets.ts'
+import { findOrCreateSecret } from '../store/secrets.ts'
 import { StorageUnavailableError } from './adapter.ts'
 
-const NAME = 'files-place'
+const FILES_PLACE_NAME = 'files-place'
 const RETRY_MS = 5_000
 
 /**
@@ -40,14 +40,17 @@ const HINT =
 export async function openFilesPlace(store: Store, dataDir: string): Promise<FilesPlace> {
   const ownPlace = await dataDirName(dataDir)
   const find = async () =>
-    (await store.db.selectFrom('secrets').select('value').where('name', '=', NAME).executeTakeFirst())?.value ?? null
+    (await store.db.selectFrom('secrets').select('value').where('name', '=', FILES_PLACE_NAME).executeTakeFirst())
+      ?.value ?? null
   const compare = (place: string | null): string | null =>
     place === null || place === ownPlace
       ? null
-      : `files of this database are in ${withoutId(place)}, but this process would store its files in ${withoutId(ownPlace)}`
+      : `files of this database are in ${stripId(place)}, but this process would store its files in ${stripId(ownPlace)}`
 
   // If the directory already has files, for example from an earlier database, record it now.
-  const recordedPlace = (await hasFiles(dataDir)) ? await keepSecret(store.db, NAME, () => ownPlace) : await find()
+  const recordedPlace = (await hasFiles(dataDir))
+    ? await findOrCreateSecret(store.db, FILES_PLACE_NAME, () => ownPlace)
+    : await find()
   let conflict = compare(recordedPlace)
   if (conflict !== null) throw new GdnError('invalid_config', conflict, { hint: HINT })
   let isOurs = recordedPlace === ownPlace
@@ -55,7 +58,7 @@ export async function openFilesPlace(store: Store, dataDir: string): Promise<Fil
   return {
     async claim() {
       if (isOurs) return
-      conflict = compare(await keepSecret(store.db, NAME, () => ownPlace))
+      conflict = compare(await findOrCreateSecret(store.db, FILES_PLACE_NAME, () => ownPlace))
       if (conflict !== null) throw new StorageUnavailableError(conflict, { hint: HINT })
       isOurs = true
     },
@@ -79,7 +82,7 @@ export async function openFilesPlace(store: Store, dataDir: string): Promise<Fil
  * wherever the directory is mounted. Paths alone can be the same on different machines.
  */
 async function dataDirName(dataDir: string): Promise<string> {
-  const path = join(dataDir, NAME)
+  const path = join(dataDir, FILES_PLACE_NAME)
   const read = () => readPrivateText(path, { code: 'data_dir' })?.trim() ?? null
   const existing = read()
   if (existing !== null) return existing
@@ -88,7 +91,7 @@ async function dataDirName(dataDir: string): Promise<string> {
   return (await writeNewFile(path, name)) ? name : (read() ?? name)
 }
 
-const withoutId = (place: string) => place.replace(/ #[0-9a-f]{16}$/, '')
+const stripId = (place: string) => place.replace(/ #[0-9a-f]{16}$/, '')
 
 async function hasFiles(dataDir: string): Promise<boolean> {
   const names = await readdir(join(dataDir, 'files')).catch(() => [])

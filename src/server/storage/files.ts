@@ -1,5 +1,5 @@
 import type { CID } from 'multiformats/cid'
-import { matchesCid, parseCid, RAW, rawCid } from '../../ipfs/cid.ts'
+import { matchesCid, parseCid, RAW_CODEC, rawCid } from '../../ipfs/cid.ts'
 import { damagedBlockError, findEntry, isComplete, readNode, streamNode } from '../../ipfs/nodes.ts'
 import type { BlockTable } from '../store/block-table.ts'
 import type { StoredFiles } from '../store/stored-files.ts'
@@ -101,7 +101,7 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
         cid.toString(),
       )
       if (bytes !== null && !matchesCid(cid, bytes)) throw damagedBlockError(cid.toString())
-      return bytes ?? (cid.code === RAW ? await wholeFile(files, cid.toString()) : null)
+      return bytes ?? (cid.code === RAW_CODEC ? await wholeFile(files, cid.toString()) : null)
     },
 
     async has(text) {
@@ -114,10 +114,10 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
       if (root !== undefined) await onAdded(root, 'blocks')
     },
 
-    async keep(text) {
+    async pin(text) {
       const cid = parseCid(text)
       if (nodeBlocks === undefined || cid === null || (await openCid(cid, ownBlocks)) !== null) return
-      await nodeBlocks.keep(cid)
+      await nodeBlocks.pin(cid)
     },
   }
 }
@@ -127,12 +127,12 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
  * caller must check its blocks.
  */
 function withNodeBlocks(ownBlocks: BlockTable, nodeBlocks: NodeBlocks): BlockTable {
-  const ask = async (text: string) => {
+  const readRemote = async (text: string) => {
     const cid = parseCid(text)
     return cid === null ? null : await nodeBlocks.block(cid)
   }
   return {
-    get: async (cid) => (await ownBlocks.get(cid)) ?? (await ask(cid)),
+    get: async (cid) => (await ownBlocks.get(cid)) ?? (await readRemote(cid)),
     // Only a read shows whether a block exists remotely.
     has: async () => true,
     put: (blocks) => ownBlocks.put(blocks),
@@ -202,7 +202,7 @@ async function addPart(files: FlatFiles, bytes: Uint8Array): Promise<StoredFile>
     const file = await files.create()
     try {
       await file.write(bytes)
-      await file.keepAs(cid, [])
+      await file.storeAs(cid, [])
     } catch (error) {
       await file.discard()
       throw error
@@ -234,7 +234,7 @@ async function addLarge(
     const { cid, nodes } = await importStream(recordWrite())
     const key = cid.toString()
     if (await files.keeps(key, size)) await file.discard()
-    else await file.keepAs(key, nodes)
+    else await file.storeAs(key, nodes)
     // Store the nodes after the file, because a node in the table implies that all parts that it lists can be read.
     if (nodes.length > 0) await blocks.put(nodes)
     return { cid: key, size }

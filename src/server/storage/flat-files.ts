@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs
 import { dirname, join } from 'node:path'
 import { systemCode } from '../../core/errors.ts'
 import type { ByteRange, ContentBlock } from '../../ipfs/cid.ts'
-import { bounds, damagedBlockError } from '../../ipfs/nodes.ts'
+import { damagedBlockError, resolveRange } from '../../ipfs/nodes.ts'
 
 const READ_BYTES = 256 * 1024
 
@@ -28,7 +28,7 @@ export interface UnfinishedFile {
    *
    * @param nodes the nodes that list the parts of a large file
    */
-  keepAs(cid: string, nodes: readonly ContentBlock[]): Promise<void>
+  storeAs(cid: string, nodes: readonly ContentBlock[]): Promise<void>
   discard(): Promise<void>
 }
 
@@ -67,7 +67,7 @@ export async function openFlatFiles(dataDir: string, { alone = true } = {}): Pro
     size: (cid) => sizeAt(pathOf(cid)),
 
     async *stream(cid, size, range = {}) {
-      const [start, end] = bounds(size, range)
+      const [start, end] = resolveRange(size, range)
       if (start >= end) return
       const file = await open(pathOf(cid), 'r')
       try {
@@ -111,7 +111,7 @@ function unfinishedFile(path: string, file: FileHandle, pathOf: (cid: string) =>
 
     read: (start, end) => readBetween(file, start, end, path),
 
-    async keepAs(cid) {
+    async storeAs(cid) {
       const target = pathOf(cid)
       const folder = dirname(target)
       await file.sync()

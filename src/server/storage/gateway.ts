@@ -3,7 +3,7 @@ import { FetchFailure } from '../../files/failure.ts'
 import { contentProblem, readHead } from '../../files/file-content.ts'
 import type { Pace } from '../../files/pace.ts'
 import { createBlockSource, temporaryError } from '../../ipfs/block-source.ts'
-import { type BlockReader, type ContentBlock, parseCid, RAW } from '../../ipfs/cid.ts'
+import { type BlockReader, type ContentBlock, parseCid, RAW_CODEC } from '../../ipfs/cid.ts'
 import { findEntry, isDirectory, readNode, streamNode, TooDeepError } from '../../ipfs/nodes.ts'
 import { isDecodable, type StoredNode } from '../../ipfs/unixfs.ts'
 import { ContentTooLargeError, type FileStorage } from './adapter.ts'
@@ -30,7 +30,7 @@ export interface Gateway {
    * file is then available under the same URL.
    *
    * @returns the file's IPFS path, `<cid>[/<path>]`
-   * @throws FetchFailure (`lasting` or not); ContentTooLargeError; the signal's reason if it is aborted
+   * @throws FetchFailure (`isLasting` or not); ContentTooLargeError; the signal's reason if it is aborted
    */
   fetchFile(url: string, storage: FileStorage, rules: FileRules, signal: AbortSignal): Promise<string>
   close(): Promise<void>
@@ -68,7 +68,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         temporaryError(`${url} takes longer than ${(FILE_TIMEOUTS * timeoutMs) / 1000} s to fetch`)
       const fetched = new FetchedBlocks(url, storage, (cid) => {
         if (performance.now() > deadline) throw lateError()
-        return source.block(cid, signal)
+        return source.fetchBlock(cid, signal)
       })
       let cid = root
       for (const part of path) {
@@ -102,7 +102,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 const permanentError = (message: string, hint = 'Use the URL of a file.') =>
-  new FetchFailure(message, { lasting: true, hint })
+  new FetchFailure(message, { isLasting: true, hint })
 const malformedUrlError = (url: string) => permanentError(`${url} is not a well-formed file`)
 
 /** Yields the content of a file. Rejects a file whose tree is too deep. */
@@ -137,7 +137,7 @@ class FetchedBlocks implements Pick<BlockReader, 'get'> {
     const cached = this.#nodes.get(cid)
     if (cached !== undefined) return cached
     const bytes = await this.#fetch(cid)
-    if (parseCid(cid)?.code === RAW) {
+    if (parseCid(cid)?.code === RAW_CODEC) {
       this.#parts.push({ cid, bytes })
       this.#bytes += bytes.length
     } else {

@@ -15,7 +15,7 @@ export interface StorageObservation {
  * Wraps a storage and reports its operations. The duration of `add` includes the time to get the content, and the
  * duration of `read` includes the time that the reader takes.
  */
-export function measureStorage(storage: FileStorage, tell: (observation: StorageObservation) => void): FileStorage {
+export function measureStorage(storage: FileStorage, report: (observation: StorageObservation) => void): FileStorage {
   const time = async <Result>(
     operation: StorageObservation['operation'],
     work: () => Promise<Result>,
@@ -25,10 +25,10 @@ export function measureStorage(storage: FileStorage, tell: (observation: Storage
     const seconds = () => (performance.now() - since) / 1000
     try {
       const result = await work()
-      tell({ operation, outcome: 'done', seconds: seconds(), bytes: 0, ...facts(result) })
+      report({ operation, outcome: 'done', seconds: seconds(), bytes: 0, ...facts(result) })
       return result
     } catch (error) {
-      tell({ operation, outcome: 'failed', seconds: seconds(), bytes: 0 })
+      report({ operation, outcome: 'failed', seconds: seconds(), bytes: 0 })
       throw error
     }
   }
@@ -52,7 +52,7 @@ export function measureStorage(storage: FileStorage, tell: (observation: Storage
       outcome = 'failed'
       throw error
     } finally {
-      tell({ operation: 'read', outcome, seconds: (performance.now() - since) / 1000, bytes })
+      report({ operation: 'read', outcome, seconds: (performance.now() - since) / 1000, bytes })
     }
   }
 
@@ -74,6 +74,6 @@ export function measureStorage(storage: FileStorage, tell: (observation: Storage
     block: (cid) => storage.block(cid),
     has: (cid) => storage.has(cid),
     putBlocks: (blocks, root) => storage.putBlocks(blocks, root),
-    keep: (cid) => time('keep', () => storage.keep(cid)),
+    pin: (cid) => time('keep', () => storage.pin(cid)),
   }
 }

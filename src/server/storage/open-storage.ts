@@ -78,9 +78,9 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
     await refuseLostFiles(store, remote?.place ?? null, settings.storage)
     const ownPlace = kind === 'files' && store.postgres !== null ? await placeInDataDir(store, dataDir) : null
     pinning = openPinning(settings.pinning, options)
-    const refusal = await firstProblem(remote, log)
+    const refusal = await findFirstProblem(remote, log)
     const nodeBlocks = remote?.nodeBlocks
-    const pins = pinning && { service: pinning, origins: originsOf(settings.pinning, nodeBlocks) }
+    const pins = pinning && { service: pinning, origins: createOriginsReader(settings.pinning, nodeBlocks) }
     const afterNode = pins === null ? undefined : ('pins' as const)
     const publishTo = nodeBlocks === undefined ? afterNode : ('node' as const)
 
@@ -89,14 +89,14 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
       blocks,
       alone: store.postgres === null,
       beforeLarge: ownPlace?.claim,
-      remote: remote === null ? undefined : { files: remote, stored: storedIn(remote, store) },
+      remote: remote === null ? undefined : { files: remote, stored: openStoredFiles(remote, store) },
       onAdded: async (cid, where) => {
         // Don't publish a larger file to the node again, because the node already has it.
         const target = where === 'files' ? afterNode : publishTo
         if (target !== undefined) await store.transaction((db) => addPublications(db, target, [cid]))
       },
     })
-    const remoteProblem = remote === null ? () => null : checkedAgain(remote, refusal, now)
+    const remoteProblem = remote === null ? () => null : createProblemCheck(remote, refusal, now)
     const upkeep = createUpkeep(remote, options)
 
     return {
@@ -120,16 +120,17 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   }
 }
 
-const storedIn = ({ place }: RemoteFiles, { db, transaction }: Store) => createStoredFiles(db, transaction, place)
+const openStoredFiles = ({ place }: RemoteFiles, { db, transaction }: Store) =>
+  createStoredFiles(db, transaction, place)
 
 /** Returns a function that returns the multiaddresses from which a pinning service can fetch content. */
-function originsOf(pinning: ServerSettings['pinning'], node: NodeBlocks | undefined) {
+function createOriginsReader(pinning: ServerSettings['pinning'], node: NodeBlocks | undefined) {
   const origins = pinning?.origins ?? []
   return async () => (origins.length > 0 || node === undefined ? origins : await node.addresses())
 }
 
 /** Returns why the storage is unreachable; null if it isn't. */
-async function firstProblem(remote: RemoteFiles | null, log: Log): Promise<string | null> {
+async function findFirstProblem(remote: RemoteFiles | null, log: Log): Promise<string | null> {
   try {
     await checkSoon(remote)
     return null
@@ -145,10 +146,10 @@ async function firstProblem(remote: RemoteFiles | null, log: Log): Promise<strin
  *
  * @param refusal the problem that the last check found
  */
-function checkedAgain(remote: RemoteFiles, refusal: string | null, now: () => number): () => string | null {
+function createProblemCheck(remote: RemoteFiles, refusal: string | null, now: () => number): () => string | null {
   let lastProblem = refusal
   let askedAt = now()
-  const askWhetherThere = async () => {
+  const recheck = async () => {
     askedAt = now()
     lastProblem = await remote.check().then(
       () => null,
@@ -158,7 +159,7 @@ function checkedAgain(remote: RemoteFiles, refusal: string | null, now: () => nu
   return () => {
     const problem = remote.problem() ?? lastProblem
     const age = now() - askedAt
-    if (age < 0 || age > (problem === null ? WORKING_CHECK_MS : FAILING_CHECK_MS)) void askWhetherThere()
+    if (age < 0 || age > (problem === null ? WORKING_CHECK_MS : FAILING_CHECK_MS)) void recheck()
     return problem
   }
 }
@@ -170,7 +171,7 @@ function createUpkeep(remote: RemoteFiles | null, options: OpenStorageOptions) {
   let tidying: NodeJS.Timeout | undefined
   let sending = Promise.resolve()
   const tidy = () => {
-    remote?.tidy?.end(new Date(now() - DAY_MS)).then(
+    remote?.uploadCleanup?.end(new Date(now() - DAY_MS)).then(
       (ended) => {
         if (ended !== null && ended > 0) log.info({ ended }, 'unfinished uploads were aborted')
       },
@@ -203,7 +204,7 @@ async function sendLocal(
 ): Promise<void> {
   if (remote === null || store.postgres === null) return
   const { sendLocalFiles } = await import('./remote/send-local.ts')
-  const stored = storedIn(remote, store)
+  const stored = openStoredFiles(remote, store)
   while (!signal.aborted) {
     try {
       const sent = await sendLocalFiles({ dataDir, remote, stored, signal })

@@ -29,7 +29,7 @@ export async function accountEmail(db: Db, id: string): Promise<string | null> {
  * Returns the account of an e-mail address, and creates the account if it doesn't exist. Inserts before reading, so
  * that concurrent callers get the same account.
  */
-export async function accountOfEmail(db: Db, account: { id: string; email: string; created_at: number }) {
+export async function findOrCreateAccountId(db: Db, account: { id: string; email: string; created_at: number }) {
   await db
     .insertInto('accounts')
     .values(account)

@@ -21,7 +21,7 @@ export async function insertAttempts(db: Db, attempts: readonly Insertable<Trans
  * Returns the signed attempts of each transaction, in the order of signing. A transaction that was signed only once has
  * no attempts.
  */
-export async function attemptsOf(db: Db, transactionIds: readonly string[]): Promise<Map<string, AttemptRow[]>> {
+export async function listAttempts(db: Db, transactionIds: readonly string[]): Promise<Map<string, AttemptRow[]>> {
   const rows = await db
     .selectFrom('transaction_attempts')
     .selectAll()

@@ -41,7 +41,7 @@ export interface BlockJournal<Raw extends string = string> {
   blocks(after?: number): AsyncIterable<HashedBlock<Raw>>
 }
 
-const PAGE = 200
+const BLOCKS_PER_PAGE = 200
 
 export function blockJournal<Raw extends string = string>(
   db: Db,
@@ -83,12 +83,12 @@ export function blockJournal<Raw extends string = string>(
 
     async *blocks(after = -1) {
       for (let last = after; ; ) {
-        const rows = await select().where('number', '>', last).orderBy('number').limit(PAGE).execute()
+        const rows = await select().where('number', '>', last).orderBy('number').limit(BLOCKS_PER_PAGE).execute()
         for (const row of rows) {
           yield parse(row)
           last = row.number
         }
-        if (rows.length < PAGE) return
+        if (rows.length < BLOCKS_PER_PAGE) return
       }
     },
   }

@@ -13,7 +13,7 @@ export async function listChains(db: Db): Promise<ChainRow[]> {
 }
 
 /** Records a chain when it is first used. Later calls have no effect. */
-export async function rememberChain(db: Db, chain: Insertable<ChainsTable>): Promise<void> {
+export async function recordChain(db: Db, chain: Insertable<ChainsTable>): Promise<void> {
   await db
     .insertInto('chains')
     .values(chain)
@@ -28,7 +28,7 @@ export async function recordEmbeddedChain(
   factory_address: string,
   now: number,
 ): Promise<ChainRow> {
-  await rememberChain(db, { blockchain, genesis_timestamp: Math.floor(now / 1000), factory_address, created_at: now })
+  await recordChain(db, { blockchain, genesis_timestamp: Math.floor(now / 1000), factory_address, created_at: now })
   const row = await findChain(db, blockchain)
   if (row === null) throw new Error(`the chain ${blockchain} was not recorded`)
   return row

@@ -1,7 +1,7 @@
 import { type Selectable, sql, type Updateable } from 'kysely'
 import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
 import type { ClaimOptions } from './claim.ts'
-import { isPostgres, momentIn } from './dialect.ts'
+import { isPostgres, momentSql } from './dialect.ts'
 import type { CollectionsTable, Db } from './schema.ts'
 
 export type CollectionRow = Selectable<CollectionsTable>
@@ -92,7 +92,7 @@ export async function hasCollections(db: Db, blockchain: Blockchain): Promise<bo
  * Returns the time when the first deployed collection of a blockchain was accepted, and the block of its transaction.
  * The block is null if it isn't known. Returns null if no collection is deployed.
  */
-export async function firstDeployed(
+export async function findFirstDeployment(
   db: Db,
   blockchain: Blockchain,
 ): Promise<{ acceptedAt: number; block: number | null } | null> {
@@ -130,8 +130,8 @@ export async function claimUndeployedCollections(
     .where('status', '=', sql.lit('initiated'))
     .where('transaction_id', 'is', null)
     .where('blockchain', '=', blockchain)
-    .where('next_attempt_at', '<=', momentIn(now))
-    .where('lease_until', '<=', momentIn(now))
+    .where('next_attempt_at', '<=', momentSql(now))
+    .where('lease_until', '<=', momentSql(now))
     .orderBy('next_attempt_at')
     .limit(limit)
     .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
@@ -141,7 +141,7 @@ export async function claimUndeployedCollections(
       () => due,
     )
     .updateTable('collections')
-    .set((c) => ({ lease_until: momentIn(now, leaseMs), generation: c('generation', '+', 1) }))
+    .set((c) => ({ lease_until: momentSql(now, leaseMs), generation: c('generation', '+', 1) }))
     .where('id', 'in', ({ selectFrom }) => selectFrom('due').select('due.id'))
     .returningAll()
     .execute()
@@ -166,7 +166,7 @@ export async function updateCollection(db: Db, id: string, changes: Updateable<C
 }
 
 /** Returns the time when the earliest pending collection is due; null if there is none. */
-export async function nextCollectionDue(db: Db, blockchain: Blockchain): Promise<number | null> {
+export async function readNextCollectionDueAt(db: Db, blockchain: Blockchain): Promise<number | null> {
   const row = await db
     .selectFrom('collections')
     .select(({ fn }) => fn.min('next_attempt_at').as('at'))
@@ -178,7 +178,7 @@ export async function nextCollectionDue(db: Db, blockchain: Blockchain): Promise
 }
 
 /** Returns the IDs of a blockchain's deployed collections. */
-export async function deployedCollectionsOf(db: Db, blockchain: Blockchain): Promise<string[]> {
+export async function listDeployedCollectionIds(db: Db, blockchain: Blockchain): Promise<string[]> {
   const rows = await db
     .selectFrom('collections')
     .select('id')
@@ -195,7 +195,7 @@ export async function usedBlockchains(db: Db): Promise<Blockchain[]> {
 }
 
 /** Returns the lifecycle of a collection's NFTs, in the format of the API. The royalty is the royalty at creation. */
-export const lifecycleOf = (row: CollectionRow) => ({
+export const toLifecycleFields = (row: CollectionRow) => ({
   is_dynamic: row.dynamic === 1,
   is_frozen: row.frozen === 1,
   enable_burn: row.enable_burn === 1,
@@ -216,6 +216,6 @@ export const collectionFields = (row: CollectionRow) => ({
   description: row.description ?? '',
   image: row.image ?? '',
   status: row.status,
-  ...lifecycleOf(row),
+  ...toLifecycleFields(row),
   ...(row.error === null ? {} : { error: row.error }),
 })

@@ -18,7 +18,7 @@ export interface Depths {
 }
 
 /** Reads only the partial index of the step, so that the cost doesn't depend on the number of finished NFTs. */
-async function nftsAt(db: Db, step: 'files' | 'mint' | 'chain'): Promise<Depth> {
+async function readNftDepth(db: Db, step: 'files' | 'mint' | 'chain'): Promise<Depth> {
   const row = await db
     .selectFrom('nfts')
     .select(({ fn }) => [fn.countAll().as('count'), fn.min('seq').as('oldest')])
@@ -34,7 +34,7 @@ async function nftsAt(db: Db, step: 'files' | 'mint' | 'chain'): Promise<Depth> 
   return { count: Number(row.count), since: oldest === undefined ? null : Number(oldest.accepted_at) }
 }
 
-async function unmadeCollections(db: Db): Promise<Depth> {
+async function readCollectionDepth(db: Db): Promise<Depth> {
   const row = await db
     .selectFrom('collections')
     .innerJoin('requests', 'requests.id', 'collections.request_id')
@@ -44,7 +44,7 @@ async function unmadeCollections(db: Db): Promise<Depth> {
   return { count: Number(row.count), since: row.since === null ? null : Number(row.since) }
 }
 
-async function signedTransactions(db: Db): Promise<Map<string, Depth>> {
+async function readTransactionDepths(db: Db): Promise<Map<string, Depth>> {
   const rows = await db
     .selectFrom('transactions')
     .select(({ fn }) => ['blockchain', fn.countAll().as('count'), fn.min('created_at').as('since')])
@@ -58,11 +58,15 @@ async function signedTransactions(db: Db): Promise<Map<string, Depth>> {
 
 /** Returns the pending work of the pipeline. Its cost grows with pending work, not with stored data. */
 export async function pipelineDepths(db: Db): Promise<Depths> {
-  const [files, mint, chain] = [await nftsAt(db, 'files'), await nftsAt(db, 'mint'), await nftsAt(db, 'chain')]
+  const [files, mint, chain] = [
+    await readNftDepth(db, 'files'),
+    await readNftDepth(db, 'mint'),
+    await readNftDepth(db, 'chain'),
+  ]
   return {
     nfts: { files, mint, chain },
-    collections: await unmadeCollections(db),
-    transactions: await signedTransactions(db),
+    collections: await readCollectionDepth(db),
+    transactions: await readTransactionDepths(db),
   }
 }
 

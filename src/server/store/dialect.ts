@@ -16,7 +16,7 @@ export type Moment = number | 'database'
 const DATABASE_TIME = sql<number>`(extract(epoch from statement_timestamp()) * 1000)::bigint`
 
 /** Returns an SQL expression for a moment plus `later` milliseconds. */
-export const momentIn = (moment: Moment, later = 0): Expression<number> =>
+export const momentSql = (moment: Moment, later = 0): Expression<number> =>
   moment === 'database' ? sql<number>`${DATABASE_TIME} + ${sql.lit(later)}` : sql<number>`${moment + later}`
 
 /**
@@ -25,7 +25,7 @@ export const momentIn = (moment: Moment, later = 0): Expression<number> =>
  *
  * @param columns the names of the columns, and their types on PostgreSQL
  */
-export function givenRows(
+export function rowsAsTable(
   db: Db,
   columns: Readonly<Record<string, 'bigint' | 'integer' | 'text'>>,
   rows: readonly (readonly (number | string)[])[],
@@ -44,10 +44,10 @@ export function givenRows(
  * Acquires the lock with this name and holds it until the transaction ends. Use it for transactions whose writes depend
  * on what they have read. Does nothing on SQLite, where only one transaction runs at a time.
  *
- * @param how `shared` permits other shared holders, but no exclusive one
+ * @param mode `shared` permits other shared holders, but no exclusive one
  */
-export async function lockUntilCommit(db: Db, name: string, how: 'alone' | 'shared' = 'alone'): Promise<void> {
+export async function lockUntilCommit(db: Db, name: string, mode: 'alone' | 'shared' = 'alone'): Promise<void> {
   if (!isPostgres(db)) return
-  const take = sql.raw(how === 'alone' ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared')
+  const take = sql.raw(mode === 'alone' ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared')
   await sql`select ${take}(hashtextextended(${`gdn ${name}`}, 0))`.execute(db)
 }

@@ -8,29 +8,29 @@ import type { Db } from './schema.ts'
  *
  * @param of.url the file's URL, without SQL wildcards
  */
-export async function countUnfinalNaming(
+export async function countUnfinalNftsWithUrl(
   db: Db,
   { collectionId, blockchain, url }: { collectionId: string; blockchain: Blockchain; url: string },
 ): Promise<number> {
-  const names = sql`nfts.metadata like ${`%"${url}"%`}`
+  const containsUrl = sql`nfts.metadata like ${`%"${url}"%`}`
   // These expressions prevent plans that read all NFTs of the collection. Databases choose such plans without
   // statistics.
   const { rows } = await sql<{ count: number | string }>`
-    select count(*) as count from nfts where step = 'files' and collection_id || '' = ${collectionId} and ${names}
+    select count(*) as count from nfts where step = 'files' and collection_id || '' = ${collectionId} and ${containsUrl}
     union all
-    select count(*) from nfts where step = 'mint' and collection_id = ${collectionId} and ${names}
+    select count(*) from nfts where step = 'mint' and collection_id = ${collectionId} and ${containsUrl}
     union all
     select coalesce(sum((
-      select count(*) from nfts where nfts.transaction_id = transactions.id and nfts.step = 'chain' and ${names}
+      select count(*) from nfts where nfts.transaction_id = transactions.id and nfts.step = 'chain' and ${containsUrl}
     )), 0) from transactions where collection_id = ${collectionId} and state = 'signed'`.execute(db)
   const pending = rows.reduce((sum, { count }) => sum + Number(count), 0)
-  return pending + (await countWatched(db, { collectionId, blockchain }, names))
+  return pending + (await countWatchedNfts(db, { collectionId, blockchain }, containsUrl))
 }
 
-async function countWatched(
+async function countWatchedNfts(
   db: Db,
   { collectionId, blockchain }: { collectionId: string; blockchain: Blockchain },
-  names: ReturnType<typeof sql>,
+  containsUrl: ReturnType<typeof sql>,
 ): Promise<number> {
   const watchedTransactions = await db
     .selectFrom('transactions')
@@ -48,7 +48,7 @@ async function countWatched(
       .select(({ fn }) => fn.countAll().as('count'))
       .where('collection_id', '=', collectionId)
       .where('token_id', 'in', tokens)
-      .where(sql<boolean>`${names}`)
+      .where(sql<boolean>`${containsUrl}`)
       .executeTakeFirst()
     count += Number(row?.count ?? 0)
   }

@@ -1,8 +1,8 @@
 import { ZERO_ADDRESS } from '../../api/address.ts'
 import { collectionFields } from './collections.ts'
-import { ownerOf } from './nfts.ts'
+import { resolveOwner } from './nfts.ts'
 import type { Db, TransferKind, UpdateKind } from './schema.ts'
-import { finalTransfers, receiverNameOf } from './transfers.ts'
+import { finalTransfers, resolveReceiverName } from './transfers.ts'
 
 /** The data of an event, and the account to which the event belongs. */
 export interface EventSubject {
@@ -10,8 +10,8 @@ export interface EventSubject {
   data: object
 }
 
-const withName = (receiver_name: string | null) => (receiver_name === null ? {} : { receiver_name })
-const withError = (error: string | null) => (error === null ? {} : { error })
+const receiverNameField = (receiver_name: string | null) => (receiver_name === null ? {} : { receiver_name })
+const errorField = (error: string | null) => (error === null ? {} : { error })
 
 /** Returns NFTs in the format of getnfts, with their blockchain. */
 export async function nftSubjects(db: Db, ids: readonly string[]): Promise<EventSubject[]> {
@@ -43,18 +43,18 @@ export async function nftSubjects(db: Db, ids: readonly string[]): Promise<Event
       token_id: row.token_id,
       contract_address: row.contract_address,
       blockchain: row.blockchain,
-      receiver_wallet_address: ownerOf(row),
+      receiver_wallet_address: resolveOwner(row),
       status: row.status,
       request_metadata: JSON.parse(row.metadata) as unknown,
       metadata_url: row.metadata_url,
       minted_to: row.receiver,
-      ...withName(receiverNameOf(row, transfers.get(row.id))),
+      ...receiverNameField(resolveReceiverName(row, transfers.get(row.id))),
       revision: row.revision,
       transfers: transfers.get(row.id)?.count ?? 0,
       is_dynamic: row.dynamic === 1 || row.collection_dynamic === 1,
       is_frozen: row.frozen === 1 || row.collection_frozen === 1,
       burned: row.owner === ZERO_ADDRESS,
-      ...withError(row.error),
+      ...errorField(row.error),
     },
   }))
 }
@@ -97,11 +97,11 @@ export async function transferSubject(db: Db, id: string): Promise<EventSubject 
         : {
             sender_wallet_address: row.sender,
             receiver_wallet_address: row.receiver,
-            ...withName(row.receiver_name),
+            ...receiverNameField(row.receiver_name),
           }),
       status: row.status,
       transaction_hash: row.hash,
-      ...withError(row.error),
+      ...errorField(row.error),
     },
   }
 }
@@ -144,7 +144,7 @@ export async function updateSubjects(
         : {}),
       status: row.status,
       transaction_hash: row.hash,
-      ...withError(row.error),
+      ...errorField(row.error),
     },
   }))
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { ZERO_ADDRESS } from '../../api/address.ts'
-import { seenBy } from './explorer-counts.ts'
+import { visibleTo } from './explorer-counts.ts'
 import type { Db } from './schema.ts'
 
 const withTime = (db: Db, accountId: string | null) =>
@@ -9,12 +9,12 @@ const withTime = (db: Db, accountId: string | null) =>
     .innerJoin('requests', 'requests.id', 'collections.request_id')
     .selectAll('collections')
     .select('requests.accepted_at')
-    .where(seenBy(accountId))
+    .where(visibleTo(accountId))
 
-export type SeenCollection = Awaited<ReturnType<typeof seenCollections>>[number]
+export type VisibleCollection = Awaited<ReturnType<typeof listVisibleCollections>>[number]
 
 /** Returns the collections with these IDs that an account may see, newest first. */
-export async function seenCollections(db: Db, accountId: string | null, ids: readonly string[]) {
+export async function listVisibleCollections(db: Db, accountId: string | null, ids: readonly string[]) {
   if (ids.length === 0) return []
   return await withTime(db, accountId).where('collections.id', 'in', ids).orderBy('collections.id', 'desc').execute()
 }
@@ -23,11 +23,11 @@ export async function seenCollections(db: Db, accountId: string | null, ids: rea
  * Finds collections by ID or address. Several collections have the same address only if they are on different
  * blockchains.
  */
-export async function collectionsNamed(
+export async function findVisibleCollections(
   db: Db,
   accountId: string | null,
   { id, address }: { id: string; address: string },
-): Promise<SeenCollection[]> {
+): Promise<VisibleCollection[]> {
   const byId = await withTime(db, accountId).where('collections.id', '=', id).execute()
   if (byId.length > 0) return byId
   return await withTime(db, accountId)
@@ -45,7 +45,7 @@ export async function collectionIds(
   const rows = await db
     .selectFrom('collections')
     .select('id')
-    .where(seenBy(accountId))
+    .where(visibleTo(accountId))
     .orderBy('id', 'desc')
     .limit(limit)
     .offset(offset)
@@ -57,7 +57,7 @@ export async function countCollections(db: Db, accountId: string | null): Promis
   const { count } = await db
     .selectFrom('collections')
     .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where(seenBy(accountId))
+    .where(visibleTo(accountId))
     .executeTakeFirstOrThrow()
   return Number(count)
 }
@@ -70,7 +70,7 @@ export async function collectionNames(db: Db, accountId: string | null, limit: n
   return await db
     .selectFrom('collections')
     .select(['id', 'name', 'contract_address'])
-    .where(seenBy(accountId))
+    .where(visibleTo(accountId))
     .orderBy('id', 'desc')
     .limit(limit)
     .execute()

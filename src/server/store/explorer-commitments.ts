@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from './schema.ts'
 
 /** Returns a collection's on-chain commitments to these hashes, with their transactions. */
-export async function seenCommitments(db: Db, collectionId: string, hashes: readonly string[]) {
+export async function listDeployedCommitments(db: Db, collectionId: string, hashes: readonly string[]) {
   return await db
     .selectFrom('updates')
     .select(['metadata as hash', 'transaction_id'])

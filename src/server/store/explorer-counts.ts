@@ -17,12 +17,12 @@ export interface BucketCounts extends StateCounts {
   bucket: number
 }
 
-export const NO_NFTS: StateCounts = { files: 0, waiting: 0, deployed: 0, failed: 0 }
+export const ZERO_COUNTS: StateCounts = { files: 0, waiting: 0, deployed: 0, failed: 0 }
 
 /** Returns the first `seq` of a bucket. The bucket ends before the first `seq` of the next bucket. */
-export const firstSeqOf = (bucket: number): number => bucket * 4096
+export const firstSeqInBucket = (bucket: number): number => bucket * 4096
 
-const SUMS = sql<StateCounts>`sum(files) as files, sum(waiting) as waiting,
+const SUM_COLUMNS = sql<StateCounts>`sum(files) as files, sum(waiting) as waiting,
   sum(deployed) as deployed, sum(failed) as failed`
 
 /** Returns the counts as numbers, because PostgreSQL returns sums as text. */
@@ -34,28 +34,28 @@ const toCounts = (row: StateCounts): StateCounts => ({
 })
 
 /** Returns the counts of collections. Collections without NFTs are omitted. */
-export async function countsOfCollections(db: Db, ids: readonly string[]): Promise<Map<string, StateCounts>> {
+export async function readCollectionCounts(db: Db, ids: readonly string[]): Promise<Map<string, StateCounts>> {
   if (ids.length === 0) return new Map()
   const { rows } = await sql<StateCounts & { id: string }>`
-    select collection_id as id, ${SUMS} from nft_counts where collection_id in (${sql.join(ids)})
+    select collection_id as id, ${SUM_COLUMNS} from nft_counts where collection_id in (${sql.join(ids)})
     group by collection_id`.execute(db)
   return new Map(rows.map((row) => [row.id, toCounts(row)]))
 }
 
 /** Returns the counts of a collection, or of one of its runs, by bucket. Empty buckets are omitted. */
-export async function bucketsOf(
+export async function listBuckets(
   db: Db,
   { collectionId, run }: { collectionId: string; run: string | null },
 ): Promise<BucketCounts[]> {
   const ofRun = run === null ? sql`` : sql` and run = ${run}`
   const { rows } = await sql<StateCounts & { bucket: number }>`
-    select bucket, ${SUMS} from nft_counts where collection_id = ${collectionId}${ofRun}
+    select bucket, ${SUM_COLUMNS} from nft_counts where collection_id = ${collectionId}${ofRun}
     group by bucket order by bucket`.execute(db)
   return rows.map((row) => ({ bucket: Number(row.bucket), ...toCounts(row) }))
 }
 
 /** Returns the counts of runs, in the given order. */
-export async function countsOfRuns(
+export async function readRunCounts(
   db: Db,
   runs: readonly { collection_id: string; run: string }[],
 ): Promise<StateCounts[]> {
@@ -63,28 +63,28 @@ export async function countsOfRuns(
   const ofRun = ({ collection_id, run }: { collection_id: string; run: string }) =>
     sql`(collection_id = ${collection_id} and run = ${run})`
   const { rows } = await sql<StateCounts & { collection_id: string; run: string }>`
-    select collection_id, run, ${SUMS} from nft_counts where ${sql.join(runs.map(ofRun), sql` or `)}
+    select collection_id, run, ${SUM_COLUMNS} from nft_counts where ${sql.join(runs.map(ofRun), sql` or `)}
     group by collection_id, run`.execute(db)
   const counts = new Map(rows.map((row) => [`${row.collection_id} ${row.run}`, toCounts(row)]))
-  return runs.map(({ collection_id, run }) => counts.get(`${collection_id} ${run}`) ?? NO_NFTS)
+  return runs.map(({ collection_id, run }) => counts.get(`${collection_id} ${run}`) ?? ZERO_COUNTS)
 }
 
 /** Returns the condition for collections that an account may see. If `accountId` is null, all collections match. */
-export const seenBy = (accountId: string | null): Expression<SqlBool> =>
+export const visibleTo = (accountId: string | null): Expression<SqlBool> =>
   accountId === null ? sql<SqlBool>`1 = 1` : sql<SqlBool>`collections.account_id = ${accountId}`
 
 /** Counts collections by blockchain and status, and NFTs by blockchain. */
-export async function countAll(db: Db, accountId: string | null) {
+export async function countByBlockchain(db: Db, accountId: string | null) {
   const collections = await db
     .selectFrom('collections')
     .select(({ fn }) => ['blockchain', 'status', fn.countAll<number>().as('count')])
-    .where(seenBy(accountId))
+    .where(visibleTo(accountId))
     .groupBy(['blockchain', 'status'])
     .execute()
   const { rows } = await sql<StateCounts & { blockchain: string }>`
-    select collections.blockchain, ${SUMS} from nft_counts
+    select collections.blockchain, ${SUM_COLUMNS} from nft_counts
       join collections on collections.id = nft_counts.collection_id
-    where ${seenBy(accountId)} group by collections.blockchain`.execute(db)
+    where ${visibleTo(accountId)} group by collections.blockchain`.execute(db)
   return {
     collections: collections.map((row) => ({ ...row, count: Number(row.count) })),
     nfts: rows.map((row) => ({ blockchain: row.blockchain, ...toCounts(row) })),
@@ -96,7 +96,7 @@ export async function latestCollections(db: Db, accountId: string, limit: number
   const { rows } = await sql<{ id: string }>`
     select nft_counts.collection_id as id from nft_counts
       join collections on collections.id = nft_counts.collection_id
-    where ${seenBy(accountId)} group by nft_counts.collection_id
+    where ${visibleTo(accountId)} group by nft_counts.collection_id
     order by max(nft_counts.bucket) desc limit ${sql.lit(limit)}`.execute(db)
   return rows.map((row) => row.id)
 }
@@ -105,7 +105,7 @@ export async function latestCollections(db: Db, accountId: string, limit: number
  * Counts NFTs in bundles that aren't final. Their number is small, because the number of pending mint transactions is
  * limited.
  */
-export async function countOnChain(db: Db, accountId: string | null): Promise<number> {
+export async function countNftsInPendingBundles(db: Db, accountId: string | null): Promise<number> {
   // The concatenation prevents the planner from reading all NFTs of the account's collections.
   const ofAccount =
     accountId === null

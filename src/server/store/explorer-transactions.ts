@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { firstSeqOf } from './explorer-counts.ts'
+import { firstSeqInBucket } from './explorer-counts.ts'
 import type { Db } from './schema.ts'
 import type { TransactionRow } from './transactions.ts'
 
@@ -9,12 +9,12 @@ const LIST_COLUMNS = [
 ] as const
 
 /** The fields of a transaction that the web explorer shows. */
-export type SeenTransaction = Pick<TransactionRow, (typeof LIST_COLUMNS)[number]>
+export type ExplorerTransaction = Pick<TransactionRow, (typeof LIST_COLUMNS)[number]>
 
-type Find = { by: 'id'; ids: readonly string[] } | { by: 'hash' | 'directory'; text: string }
+type TransactionQuery = { by: 'id'; ids: readonly string[] } | { by: 'hash' | 'directory'; text: string }
 
 /** Returns transactions by ID, hash or directory, oldest first. */
-export async function findTransactions(db: Db, find: Find, limit = 100): Promise<SeenTransaction[]> {
+export async function findTransactions(db: Db, find: TransactionQuery, limit = 100): Promise<ExplorerTransaction[]> {
   if (find.by === 'id' && find.ids.length === 0) return []
   const select = db.selectFrom('transactions').select(LIST_COLUMNS)
   const query = find.by === 'id' ? select.where('id', 'in', find.ids) : select.where(find.by, '=', find.text)
@@ -25,7 +25,7 @@ export async function findTransactions(db: Db, find: Find, limit = 100): Promise
  * Returns the ID of the transaction with a signed attempt that has this hash; null if there is none. A transaction that
  * was signed several times can be found by each of its hashes.
  */
-export async function transactionOfAttempt(db: Db, hash: string): Promise<string | null> {
+export async function findTransactionIdByHash(db: Db, hash: string): Promise<string | null> {
   const row = await db
     .selectFrom('transaction_attempts')
     .select('transaction_id')
@@ -34,12 +34,12 @@ export async function transactionOfAttempt(db: Db, hash: string): Promise<string
   return row?.transaction_id ?? null
 }
 
-const CHANGES = ['transfers', 'updates'] as const
+const CHANGE_TABLES = ['transfers', 'updates'] as const
 
 /** Returns the transactions of an NFT's requested transfers, updates, freezes and burns. */
-export async function changeTransactionsOf(db: Db, nftId: string): Promise<string[]> {
+export async function listChangeTransactionIds(db: Db, nftId: string): Promise<string[]> {
   const ids: string[] = []
-  for (const table of CHANGES) {
+  for (const table of CHANGE_TABLES) {
     const rows = await db
       .selectFrom(table)
       .select('transaction_id')
@@ -54,9 +54,9 @@ export async function changeTransactionsOf(db: Db, nftId: string): Promise<strin
 }
 
 /** Returns the NFTs that a transaction or a request transferred, updated, froze or burned. */
-export async function nftsChanged(db: Db, by: 'transaction_id' | 'id', id: string): Promise<string[]> {
+export async function listChangedNftIds(db: Db, by: 'transaction_id' | 'id', id: string): Promise<string[]> {
   const ids: string[] = []
-  for (const table of CHANGES) {
+  for (const table of CHANGE_TABLES) {
     const rows = await db.selectFrom(table).select('nft_id').where(by, '=', id).limit(50).execute()
     ids.push(...rows.flatMap((row) => row.nft_id ?? []))
   }
@@ -67,7 +67,7 @@ export async function nftsChanged(db: Db, by: 'transaction_id' | 'id', id: strin
  * Returns the gas used by a collection's deployment, mints, transfers, burns and updates, as decimal digits. Freezes
  * and commitments aren't counted.
  */
-export async function gasOfCollection(db: Db, collectionId: string): Promise<string> {
+export async function sumGasOfCollection(db: Db, collectionId: string): Promise<string> {
   const { rows } = await sql<{ gas: number | string | null }>`
     select sum(gas) as gas from (
       select sum(cast(gas_used as bigint)) as gas from transactions
@@ -83,7 +83,7 @@ export async function gasOfCollection(db: Db, collectionId: string): Promise<str
 }
 
 /** Counts signed transactions that aren't final. */
-export async function countUnderWay(db: Db, accountId: string | null): Promise<number> {
+export async function countPendingTransactions(db: Db, accountId: string | null): Promise<number> {
   const ownCollections = sql`select id from collections where account_id = ${accountId}`
   // A cross join fixes the order of tables in SQLite. SQLite then starts with the only transfer instead of the
   // account's collections.
@@ -106,11 +106,11 @@ export async function countUnderWay(db: Db, accountId: string | null): Promise<n
  * Returns the transactions that mint a run's NFTs in one bucket of its collection, each with the number of the run's
  * NFTs that it mints.
  */
-export async function transactionsOfBucket(
+export async function listTransactionsOfBucket(
   db: Db,
   { collectionId, run, bucket }: { collectionId: string; run: string; bucket: number },
 ): Promise<{ id: string; count: number }[]> {
-  const [first, end] = [firstSeqOf(bucket), firstSeqOf(bucket + 1)]
+  const [first, end] = [firstSeqInBucket(bucket), firstSeqInBucket(bucket + 1)]
   // Select and limit rows before the join. Otherwise, PostgreSQL reads all NFTs while its statistics date from a time
   // with few NFTs.
   const page = db

@@ -1,5 +1,5 @@
 import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
-import { momentIn } from './dialect.ts'
+import { momentSql } from './dialect.ts'
 import type { Db } from './schema.ts'
 
 /**
@@ -9,9 +9,11 @@ import type { Db } from './schema.ts'
 export async function claimFollower(db: Db, blockchain: Blockchain, follower: string, ms: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('chains')
-    .set({ follower, follower_until: momentIn('database', ms) })
+    .set({ follower, follower_until: momentSql('database', ms) })
     .where('blockchain', '=', blockchain)
-    .where((chain) => chain.or([chain('follower', '=', follower), chain('follower_until', '<=', momentIn('database'))]))
+    .where((chain) =>
+      chain.or([chain('follower', '=', follower), chain('follower_until', '<=', momentSql('database'))]),
+    )
     .executeTakeFirst()
   return numUpdatedRows > 0n
 }
@@ -27,7 +29,7 @@ export async function releaseFollower(db: Db, blockchain: Blockchain, follower: 
 }
 
 /** Returns the first block of a network that may have events of this backend; null if it isn't known yet. */
-export async function startBlock(db: Db, blockchain: EvmBlockchain): Promise<number | null> {
+export async function findStartBlock(db: Db, blockchain: EvmBlockchain): Promise<number | null> {
   const chain = await db
     .selectFrom('chains')
     .select('start_block')
@@ -36,7 +38,7 @@ export async function startBlock(db: Db, blockchain: EvmBlockchain): Promise<num
   return chain === undefined || chain.start_block === null ? null : Number(chain.start_block)
 }
 
-export async function rememberStartBlock(db: Db, blockchain: EvmBlockchain, block: number): Promise<void> {
+export async function recordStartBlock(db: Db, blockchain: EvmBlockchain, block: number): Promise<void> {
   await db.updateTable('chains').set({ start_block: block }).where('blockchain', '=', blockchain).execute()
 }
 

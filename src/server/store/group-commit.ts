@@ -24,17 +24,17 @@ interface Job {
  * that transaction. Only the commit waits for the disk (0.3 to 1 ms). With 8 clients and one request per NFT, 2.5 times
  * as many requests per second are handled as with separate commits.
  */
-export function createGroupCommit(db: Kysely<Schema>, longestMs = MAX_GROUP_MS): RunTransaction {
-  let waiting: Job[] = []
+export function createGroupCommit(db: Kysely<Schema>, maxGroupMs = MAX_GROUP_MS): RunTransaction {
+  let queue: Job[] = []
   let running = false
 
   const run = async () => {
-    while (waiting.length > 0) {
+    while (queue.length > 0) {
       // Let reads run between two groups, and let requests from other sockets join the group.
       await ownTurn()
-      const group = waiting.slice(0, MAX_GROUP_SIZE)
-      const done = await commit(db, group, longestMs)
-      waiting = waiting.slice(done)
+      const group = queue.slice(0, MAX_GROUP_SIZE)
+      const done = await commit(db, group, maxGroupMs)
+      queue = queue.slice(done)
     }
     running = false
   }
@@ -48,7 +48,7 @@ export function createGroupCommit(db: Kysely<Schema>, longestMs = MAX_GROUP_MS):
           return () => resolve(result)
         },
       }
-      waiting.push(job)
+      queue.push(job)
       if (running) return
       running = true
       void run()
@@ -60,14 +60,14 @@ export function createGroupCommit(db: Kysely<Schema>, longestMs = MAX_GROUP_MS):
  *
  * @returns the number of jobs that were resolved or rejected
  */
-async function commit(db: Kysely<Schema>, jobs: readonly Job[], longestMs: number): Promise<number> {
+async function commit(db: Kysely<Schema>, jobs: readonly Job[], maxGroupMs: number): Promise<number> {
   const since = performance.now()
   let begun = 0
   try {
     const settle = await db.transaction().execute(async (transaction) => {
       const outcomes: (() => void)[] = []
       for (const job of jobs) {
-        if (begun > 0 && performance.now() - since >= longestMs) break
+        if (begun > 0 && performance.now() - since >= maxGroupMs) break
         begun += 1
         outcomes.push(await (jobs.length === 1 ? job.run(transaction) : runInSavepoint(transaction, job)))
       }

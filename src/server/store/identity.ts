@@ -8,7 +8,7 @@ export type BackendIdentity = Pick<BackendTable, 'id' | 'incarnation'>
  * Returns the identity of a database. Creates the identity on first use. Processes that start concurrently get the same
  * identity.
  */
-export async function keepIdentity(db: Db): Promise<BackendIdentity> {
+export async function findOrCreateIdentity(db: Db): Promise<BackendIdentity> {
   const find = () => db.selectFrom('backend').select(['id', 'incarnation']).executeTakeFirst()
   const existing = await find()
   if (existing !== undefined) return existing

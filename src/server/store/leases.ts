@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import { momentIn } from './dialect.ts'
+import { momentSql } from './dialect.ts'
 import type { Store } from './open-store.ts'
 
 /** Tables with leases, each with the condition of an index that finds leased rows. */
-export const LEASED = [
+export const LEASED_TABLES = [
   { table: 'nfts', among: 'lease_until > 0' },
   { table: 'updates', among: 'lease_until > 0' },
   { table: 'collections', among: 'lease_until > 0' },
@@ -15,7 +15,7 @@ export const LEASED = [
 /** Ends all leases. Call this only if no other process uses the database. */
 export async function releaseLeases(store: Store): Promise<void> {
   await store.transaction(async (db) => {
-    for (const { table, among } of LEASED) {
+    for (const { table, among } of LEASED_TABLES) {
       await db
         .updateTable(table)
         .set((row) => ({ lease_until: 0, generation: row('generation', '+', 1) }))
@@ -37,7 +37,7 @@ export async function renewLeases(
 ): Promise<void> {
   await db
     .updateTable(table)
-    .set({ lease_until: momentIn('database', leaseMs) })
+    .set({ lease_until: momentSql('database', leaseMs) })
     .where('lease_until', '>', sql.lit(0))
     .where(({ eb, refTuple, tuple }) =>
       eb(

@@ -8,11 +8,11 @@ interface MigrateOptions {
   /** The database's name in messages. */
   name: string
   /** For administration while other processes run. If set, an older schema is rejected instead of migrated. */
-  beside: boolean
+  requireCurrentSchema: boolean
   /** For inspection. If set, an older schema is accepted and not migrated. */
   unchecked: boolean
   /** Runs work that may take a long time, with a suitable database connection. Default: uses the given connection. */
-  patiently?: (work: (db: Kysely<Schema>) => Promise<void>) => Promise<void>
+  runWithoutTimeout?: (work: (db: Kysely<Schema>) => Promise<void>) => Promise<void>
 }
 
 /** Returns the names of the migrations that were applied to a database; empty if it is new. */
@@ -34,10 +34,10 @@ export const unknownMigrations = (applied: readonly string[]): string[] =>
   applied.filter((name) => !Object.hasOwn(MIGRATIONS, name))
 
 /** Returns the name of the schema that these migrations create, which is the name of the last one. */
-export const schemaOf = (migrations: readonly string[]): string => migrations.at(-1) ?? 'none'
+export const schemaName = (migrations: readonly string[]): string => migrations.at(-1) ?? 'none'
 
 /** The schema of this version. */
-export const SCHEMA = schemaOf(Object.keys(MIGRATIONS))
+export const CURRENT_SCHEMA = schemaName(Object.keys(MIGRATIONS))
 
 /**
  * Rejects a database with migrations that this version doesn't have. Such migrations are from a newer version of gdn,
@@ -50,7 +50,7 @@ export function refuseUnknownMigrations(db: Db, name: string, applied: readonly 
   if (unknownMigrations(applied).length === 0) return
   const [initial = ''] = Object.keys(MIGRATIONS)
   const origin = applied.includes(initial) ? 'migrated by a newer' : 'created by another'
-  const schemas = `it has schema ${schemaOf(applied)}, and this version has schema ${SCHEMA}`
+  const schemas = `it has schema ${schemaName(applied)}, and this version has schema ${CURRENT_SCHEMA}`
   throw new GdnError('data_dir', `${name} was ${origin} version of gdn: ${schemas}`, {
     hint: isPostgres(db)
       ? 'Nothing was changed. Use that version of gdn, or another database.'
@@ -61,23 +61,23 @@ export function refuseUnknownMigrations(db: Db, name: string, applied: readonly 
 /**
  * Migrates a database to the newest schema.
  *
- * @throws GdnError `data_dir` for the same reasons as {@link refuseUnknownMigrations}, and with `beside` for an older
+ * @throws GdnError `data_dir` for the same reasons as {@link refuseUnknownMigrations}, and with `requireCurrentSchema` for an older
  * schema
  */
 export async function migrateSchema(
   db: Kysely<Schema>,
-  { name, beside, unchecked, patiently = (work) => work(db) }: MigrateOptions,
+  { name, requireCurrentSchema, unchecked, runWithoutTimeout = (work) => work(db) }: MigrateOptions,
 ): Promise<void> {
   const applied = await appliedMigrations(db)
   refuseUnknownMigrations(db, name, applied)
   // Skip the migrator for an up-to-date database, because it would first read every table.
   if (unchecked || pendingMigrations(applied).length === 0) return
-  if (beside) {
+  if (requireCurrentSchema) {
     throw new GdnError('data_dir', `${name} has the schema of an older version of gdn`, {
       hint: isPostgres(db) ? 'Run `gdn db migrate`.' : 'Start the backend once with this version of gdn.',
     })
   }
-  if (isPostgres(db)) return await patiently(migrateTogether)
+  if (isPostgres(db)) return await runWithoutTimeout(migrateTogether)
   const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } })
   const { error } = await migrator.migrateToLatest()
   if (error !== undefined) throw error

@@ -37,7 +37,7 @@ export async function listHistory(
   { id, collection_id, token_id }: HistoryNft,
   { offset, limit, newestFirst = false }: { offset: number; limit: number; newestFirst?: boolean },
 ): Promise<HistoryRow[]> {
-  const no = { text: sql`cast(null as text)`, number: sql`cast(null as bigint)` }
+  const nulls = { text: sql`cast(null as text)`, number: sql`cast(null as bigint)` }
   const requestedEvents = (
     kind: string,
     table: string,
@@ -51,14 +51,14 @@ export async function listHistory(
   // Use a subquery. With statistics of only a few rows, PostgreSQL would read all transactions for a join.
   const ofTransaction = (column: string) => sql`(select ${sql.ref(column)} from transactions
     where transactions.id = requested.transaction_id) as ${sql.ref(column)}`
-  const minted = sql`${no.text} as id, ${no.text} as sender, coalesce(nfts.sender, nfts.receiver) as receiver,
-    ${no.number} as revision, ${no.number} as update_seq, 0 as position`
+  const minted = sql`${nulls.text} as id, ${nulls.text} as sender, coalesce(nfts.sender, nfts.receiver) as receiver,
+    ${nulls.number} as revision, ${nulls.number} as update_seq, 0 as position`
   // The NFT was minted to its first owner and transferred in the same transaction.
-  const granted = sql`${no.text} as id, nfts.sender, nfts.receiver, ${no.number} as revision, ${no.number} as update_seq,
+  const granted = sql`${nulls.text} as id, nfts.sender, nfts.receiver, ${nulls.number} as revision, ${nulls.number} as update_seq,
     1 as position`
-  const moved = sql`transfers.id, transfers.sender, transfers.receiver, ${no.number} as revision,
-    ${no.number} as update_seq, transfers.seq + 1 as position`
-  const updated = sql`updates.id, ${no.text} as sender, ${no.text} as receiver, updates.revision,
+  const moved = sql`transfers.id, transfers.sender, transfers.receiver, ${nulls.number} as revision,
+    ${nulls.number} as update_seq, transfers.seq + 1 as position`
+  const updated = sql`updates.id, ${nulls.text} as sender, ${nulls.text} as receiver, updates.revision,
     updates.seq as update_seq, updates.seq + 1 as position`
   const direction = sql.raw(newestFirst ? 'desc' : 'asc')
   const { rows } = await sql<HistoryRow>`
@@ -86,8 +86,8 @@ export async function listHistory(
     ), events as (
       select case when moves.next = ${ZERO_ADDRESS} then 'burn' else 'transfer' end as kind, own.id,
         coalesce(own.status, 'deployed') as status, own.error, own.accepted_at, moves.block_number,
-        moves.hash as transaction_hash, moves.previous as sender, moves.next as receiver, ${no.number} as revision,
-        ${no.number} as update_seq, moves.block_number as place, moves.log_index, 0 as position
+        moves.hash as transaction_hash, moves.previous as sender, moves.next as receiver, ${nulls.number} as revision,
+        ${nulls.number} as update_seq, moves.block_number as place, moves.log_index, 0 as position
       from moves left join own on own.hash = moves.hash and own.sender = moves.previous and own.receiver = moves.next
       union all
       select kind, id, status, error, accepted_at, block_number, hash, sender, receiver, revision, update_seq,
@@ -96,12 +96,12 @@ export async function listHistory(
       from own where not exists (select 1 from moves
         where moves.hash = own.hash and moves.previous = own.sender and moves.next = own.receiver)
       union all
-      select 'update', ${no.text}, 'deployed', ${no.text}, ${no.number}, block_number, transaction_hash, ${no.text},
-        ${no.text}, sequence, ${no.number}, block_number, 1000000000, 0
+      select 'update', ${nulls.text}, 'deployed', ${nulls.text}, ${nulls.number}, block_number, transaction_hash, ${nulls.text},
+        ${nulls.text}, sequence, ${nulls.number}, block_number, 1000000000, 0
       from unknown_updates where collection_id = ${collection_id} and token_id = ${token_id}
       union all
-      select 'burn', ${no.text}, 'deployed', ${no.text}, ${no.number}, ${no.number}, ${no.text}, ${no.text},
-        ${no.text}, ${no.number}, ${no.number}, 9000000000000000, 0, 0
+      select 'burn', ${nulls.text}, 'deployed', ${nulls.text}, ${nulls.number}, ${nulls.number}, ${nulls.text}, ${nulls.text},
+        ${nulls.text}, ${nulls.number}, ${nulls.number}, 9000000000000000, 0, 0
       from nfts where id = ${id} and owner = ${ZERO_ADDRESS}
         and not exists (select 1 from moves where next = ${ZERO_ADDRESS})
         and not exists (select 1 from own where kind = 'burn' and status = 'deployed')

@@ -2,13 +2,13 @@ import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { ZERO_ADDRESS } from '../../api/address.ts'
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import type { ClaimOptions } from './claim.ts'
-import { isPostgres, momentIn } from './dialect.ts'
+import { isPostgres, momentSql } from './dialect.ts'
 import type { Db, NftsTable } from './schema.ts'
 
 export type NftRow = Selectable<NftsTable>
 
 /** Returns SQL for the current metadata or files of an NFT, from its last update or its mint. */
-export const presentOf = (column: 'metadata' | 'files'): RawBuilder<unknown> =>
+export const currentValueSql = (column: 'metadata' | 'files'): RawBuilder<unknown> =>
   sql`case when nfts.update_id is null then ${sql.ref(`nfts.${column}`)} else (
     select ${sql.ref(`present.${column}`)} from updates as present
     where present.id = nfts.update_id and present.nft_id = nfts.id) end`
@@ -24,7 +24,7 @@ export async function listNftIds(db: Db, collectionId: string): Promise<string[]
   return rows.map((row) => row.id)
 }
 
-const RECORD = [
+const NFT_COLUMNS = [
   'nfts.id',
   'nfts.token_id',
   'nfts.receiver',
@@ -50,7 +50,7 @@ export async function findNfts(db: Db, accountId: string, ids: readonly string[]
     .leftJoin('updates', (join) =>
       join.onRef('updates.id', '=', 'nfts.update_id').onRef('updates.nft_id', '=', 'nfts.id'),
     )
-    .select([...RECORD, 'nfts.collection_id', 'collections.account_id', 'collections.blockchain'])
+    .select([...NFT_COLUMNS, 'nfts.collection_id', 'collections.account_id', 'collections.blockchain'])
     .select(['nfts.transaction_id', 'nfts.request_id'])
     .select((row) => [
       row.fn.coalesce('updates.metadata', 'nfts.metadata').as('metadata'),
@@ -69,7 +69,7 @@ export async function findNft(db: Db, id: string) {
   const row = await db
     .selectFrom('nfts')
     .innerJoin('collections', 'collections.id', 'nfts.collection_id')
-    .select([...RECORD, 'nfts.collection_id', 'collections.blockchain', 'collections.account_id'])
+    .select([...NFT_COLUMNS, 'nfts.collection_id', 'collections.blockchain', 'collections.account_id'])
     .where('nfts.id', '=', id)
     .executeTakeFirst()
   return row ?? null
@@ -83,7 +83,7 @@ export async function lockNfts(db: Db, ids: readonly string[]): Promise<void> {
 }
 
 /** Returns the owner of an NFT. For a burned token, this is the zero address on EVM chains, and null on Solana. */
-export function ownerOf(nft: Pick<NftRow, 'owner' | 'receiver'> & { blockchain: Blockchain }): string | null {
+export function resolveOwner(nft: Pick<NftRow, 'owner' | 'receiver'> & { blockchain: Blockchain }): string | null {
   if (nft.owner === ZERO_ADDRESS && !isEvm(nft.blockchain)) return null
   return nft.owner ?? nft.receiver
 }
@@ -118,7 +118,7 @@ export type FileWork = { table: TableWithFiles } & Pick<
 >
 
 /** Claims rows that are due and whose files must be fetched. Skips rows with an active lease. */
-export async function claimForFiles(
+export async function claimFileWork(
   db: Db,
   table: TableWithFiles,
   { now, leaseMs, limit }: ClaimOptions,
@@ -127,8 +127,8 @@ export async function claimForFiles(
     .selectFrom(table)
     .select('seq')
     .where('step', '=', sql.lit('files'))
-    .where('next_attempt_at', '<=', momentIn(now))
-    .where('lease_until', '<=', momentIn(now))
+    .where('next_attempt_at', '<=', momentSql(now))
+    .where('lease_until', '<=', momentSql(now))
     .orderBy('next_attempt_at')
     .orderBy('seq')
     .limit(limit)
@@ -139,7 +139,7 @@ export async function claimForFiles(
       () => due,
     )
     .updateTable(table)
-    .set((row) => ({ lease_until: momentIn(now, leaseMs), generation: row('generation', '+', 1) }))
+    .set((row) => ({ lease_until: momentSql(now, leaseMs), generation: row('generation', '+', 1) }))
     .where('seq', 'in', ({ selectFrom }) => selectFrom('due').select('due.seq'))
     .returning(['seq', 'id', 'request_id', 'collection_id', 'metadata', 'attempts', 'next_attempt_at', 'generation'])
     .execute()
@@ -167,14 +167,14 @@ export async function postponeFiles(
 }
 
 /** Steps of NFTs that aren't minted yet. */
-export const UNFINISHED = ['files', 'mint', 'chain'] as const
+export const UNFINISHED_STEPS = ['files', 'mint', 'chain'] as const
 
 /**
  * Filters by collection in a query that also filters by step. The index of a step contains only unfinished NFTs. The
  * concatenation hides the collection from the planner, which would otherwise read all NFTs of the collection, including
  * deployed ones. There can be a million of them.
  */
-export const OF_COLLECTION = sql<string>`collection_id || ''`
+export const UNINDEXED_COLLECTION_ID = sql<string>`collection_id || ''`
 
 /**
  * Returns the NFTs of a collection's next bundle, oldest first.
@@ -195,8 +195,8 @@ export async function listMintable(
     .where('collection_id', '=', collectionId)
     .where('step', '=', sql.lit('mint'))
     .$if(after > 0, (query) => query.where('seq', '>', after))
-    .$if(only !== undefined, (query) => query.where(sql<boolean>`${RUN_OF_NFT} = ${only}`))
-    .$if(except.length > 0, (query) => query.where(sql<boolean>`${RUN_OF_NFT} not in (${sql.join(except)})`))
+    .$if(only !== undefined, (query) => query.where(sql<boolean>`${RUN_OF_NFT_SQL} = ${only}`))
+    .$if(except.length > 0, (query) => query.where(sql<boolean>`${RUN_OF_NFT_SQL} not in (${sql.join(except)})`))
     .orderBy('seq')
     .limit(limit)
     .execute()
@@ -206,17 +206,17 @@ export async function listMintable(
  * SQL for the run of an NFT, or an empty string. Uses a lookup for each NFT instead of a join, which could read all
  * requests.
  */
-const RUN_OF_NFT = sql`coalesce((select run from requests where requests.id = nfts.request_id), '')`
+const RUN_OF_NFT_SQL = sql`coalesce((select run from requests where requests.id = nfts.request_id), '')`
 
 /** Returns the number of NFTs of a collection that aren't minted yet. */
 export async function countPending(db: Db, collectionId: string): Promise<number> {
   let pending = 0
-  for (const step of UNFINISHED) {
+  for (const step of UNFINISHED_STEPS) {
     const { count } = await db
       .selectFrom('nfts')
       .select(({ fn }) => fn.countAll().as('count'))
       .where('step', '=', sql.lit(step))
-      .where(OF_COLLECTION, '=', collectionId)
+      .where(UNINDEXED_COLLECTION_ID, '=', collectionId)
       .executeTakeFirstOrThrow()
     pending += Number(count)
   }
@@ -229,7 +229,7 @@ export async function hasWaitingFiles(db: Db, collectionId: string): Promise<boo
     .selectFrom('nfts')
     .select('seq')
     .where('step', '=', sql.lit('files'))
-    .where(OF_COLLECTION, '=', collectionId)
+    .where(UNINDEXED_COLLECTION_ID, '=', collectionId)
     .limit(1)
     .executeTakeFirst()
   return row !== undefined
@@ -263,13 +263,13 @@ export interface WaitingMint {
 }
 
 /** Maximum number of NFTs in a step whose cost is computed. */
-const MAX_WAITING = 10_000
+const MAX_COUNTED_PER_STEP = 10_000
 
 /**
  * Counts the NFTs of a blockchain that have no mint transaction yet, by request. Counts at most 10,000 NFTs of each
  * step.
  */
-export async function waitingMints(db: Db, blockchain: Blockchain): Promise<WaitingMint[]> {
+export async function listWaitingMints(db: Db, blockchain: Blockchain): Promise<WaitingMint[]> {
   const mints: WaitingMint[] = []
   for (const step of ['files', 'mint'] as const) {
     const rows = await db
@@ -280,7 +280,7 @@ export async function waitingMints(db: Db, blockchain: Blockchain): Promise<Wait
           .select(['nfts.request_id', 'nfts.collection_id', 'nfts.sender', 'nfts.dynamic'])
           .where('nfts.step', '=', sql.lit(step))
           .where('collections.blockchain', '=', blockchain)
-          .limit(MAX_WAITING)
+          .limit(MAX_COUNTED_PER_STEP)
           .as('waiting'),
       )
       .leftJoin('requests', 'requests.id', 'waiting.request_id')
@@ -299,7 +299,7 @@ export async function waitingMints(db: Db, blockchain: Blockchain): Promise<Wait
 }
 
 /** Increments the revert count of each NFT in the bundle. */
-export async function countRevert(db: Db, transactionId: string): Promise<void> {
+export async function incrementReverts(db: Db, transactionId: string): Promise<void> {
   await db
     .updateTable('nfts')
     .set((nft) => ({ attempts: nft('attempts', '+', 1) }))
@@ -320,7 +320,7 @@ export async function maxReverts(db: Db, transactionId: string): Promise<number>
 }
 
 /** Returns the time when the earliest fetch becomes due; null if there is none. */
-export async function nextFilesDue(db: Db, table: TableWithFiles): Promise<number | null> {
+export async function readNextFilesDueAt(db: Db, table: TableWithFiles): Promise<number | null> {
   const row = await db
     .selectFrom(table)
     .select(({ fn }) => fn.min('next_attempt_at').as('at'))

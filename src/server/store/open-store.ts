@@ -24,12 +24,12 @@ export interface Store {
 /** Connection settings for communication between the processes of a database, apart from queries. */
 export interface PostgresConnection {
   /** Settings of a connection to the server itself, without a pooler. */
-  readonly direct: ClientConfig
+  readonly directConfig: ClientConfig
   /** The database's name in messages. */
   readonly name: string
 }
 
-function prepare(raw: RawDatabase): void {
+function setPragmas(raw: RawDatabase): void {
   // With `synchronous = FULL`, committed data survives a power failure.
   for (const pragma of [
     // Set this first, because the other settings need locks, and a process that is closing the database may hold one.
@@ -47,21 +47,24 @@ function prepare(raw: RawDatabase): void {
   }
 }
 
-interface OpenOptions {
+interface OpenStoreOptions {
   /** For administration while a backend runs. If set, an older schema is rejected instead of migrated. */
-  beside?: boolean
+  requireCurrentSchema?: boolean
   /** For inspection only. If set, an older schema is accepted and not migrated. */
   unchecked?: boolean
 }
 
 /** Opens the embedded database and migrates it to the newest schema. */
-export async function openStore(path: string, { beside = false, unchecked = false }: OpenOptions = {}): Promise<Store> {
-  const raw = await openDatabase(path, beside || unchecked)
+export async function openStore(
+  path: string,
+  { requireCurrentSchema = false, unchecked = false }: OpenStoreOptions = {},
+): Promise<Store> {
+  const raw = await openDatabase(path, requireCurrentSchema || unchecked)
   const db = new Kysely<Schema>({ dialect: createSqliteDialect(raw) })
   try {
-    prepare(raw)
-    await migrateSchema(db, { name: path, beside, unchecked })
-    if (!beside && !unchecked) await renewStatistics(db, 'analyze')
+    setPragmas(raw)
+    await migrateSchema(db, { name: path, requireCurrentSchema: requireCurrentSchema, unchecked })
+    if (!requireCurrentSchema && !unchecked) await renewStatistics(db, 'analyze')
   } catch (cause) {
     await db.destroy()
     if (cause instanceof GdnError) throw cause
@@ -72,7 +75,7 @@ export async function openStore(path: string, { beside = false, unchecked = fals
     postgres: null,
     transaction: createGroupCommit(db),
     async close() {
-      if (!beside && !unchecked) await renewStatistics(db, 'pragma optimize')
+      if (!requireCurrentSchema && !unchecked) await renewStatistics(db, 'pragma optimize')
       await db.destroy()
     },
   }
@@ -86,9 +89,9 @@ const renewStatistics = (db: Db, how: 'analyze' | 'pragma optimize') =>
  * Opens the database. Creates the file first, because SQLite would create it with permissions that only the umask
  * restricts.
  */
-async function openDatabase(path: string, beside: boolean): Promise<RawDatabase> {
+async function openDatabase(path: string, mustExist: boolean): Promise<RawDatabase> {
   try {
-    if (!beside) ensurePrivateFile(path)
+    if (!mustExist) ensurePrivateFile(path)
     await refuseOtherSchemas(path)
     return openSqlite(path)
   } catch (cause) {

@@ -1,8 +1,8 @@
 import type { UpdateQueryBuilder, UpdateResult } from 'kysely'
-import { EVENT, type EventType, TEST_EVENT } from '../../api/webhook-events.ts'
+import { EVENT_ID_PREFIX, type EventType, TEST_EVENT_ID_PREFIX } from '../../api/webhook-events.ts'
 import { chunksOf } from '../../core/chunks-of.ts'
 import { newId } from '../../core/ids.ts'
-import { isPostgres, momentIn } from './dialect.ts'
+import { isPostgres, momentSql } from './dialect.ts'
 import { collectionSubject, type EventSubject, nftSubjects, transferSubject, updateSubjects } from './event-data.ts'
 import type { Db, Schema } from './schema.ts'
 
@@ -92,14 +92,18 @@ export async function enqueueTestEvent(db: Db, webhookId: string, type: EventTyp
 /**
  * Returns the IDs of the webhooks and listeners that subscribe to an event type, by account. Omits expired listeners.
  */
-async function webhooksFor(db: Db, type: EventType, accountIds: readonly string[]): Promise<Map<string, string[]>> {
+async function listSubscribedWebhooks(
+  db: Db,
+  type: EventType,
+  accountIds: readonly string[],
+): Promise<Map<string, string[]>> {
   const rows = await db
     .selectFrom('webhooks')
     .select(['id', 'account_id', 'events'])
     .where('account_id', 'in', accountIds)
     .where('status', '=', 'active')
     .where((is) =>
-      is.or([is('expires_at', 'is', null), is('expires_at', '>', momentIn(isPostgres(db) ? 'database' : Date.now()))]),
+      is.or([is('expires_at', 'is', null), is('expires_at', '>', momentSql(isPostgres(db) ? 'database' : Date.now()))]),
     )
     .execute()
   const idsByAccount = new Map<string, string[]>()
@@ -113,7 +117,7 @@ async function webhooksFor(db: Db, type: EventType, accountIds: readonly string[
 
 async function enqueueEvents(db: Db, type: EventType, subjects: readonly EventSubject[]): Promise<void> {
   if (subjects.length === 0) return
-  const webhookIds = await webhooksFor(db, type, [...new Set(subjects.map(({ accountId }) => accountId))])
+  const webhookIds = await listSubscribedWebhooks(db, type, [...new Set(subjects.map(({ accountId }) => accountId))])
   const notifications = subjects.flatMap(({ accountId, data }) => {
     const webhooks = webhookIds.get(accountId) ?? []
     return webhooks.length === 0 ? [] : [{ event: newEvent(type, data), webhooks }]
@@ -133,7 +137,7 @@ async function enqueueEvents(db: Db, type: EventType, subjects: readonly EventSu
 
 /** Creates an event. Its time and the time in its ID come from the system clock. */
 function newEvent(type: EventType, data: object, isTest = false) {
-  const id = `${isTest ? TEST_EVENT : EVENT}${newId()}`
+  const id = `${isTest ? TEST_EVENT_ID_PREFIX : EVENT_ID_PREFIX}${newId()}`
   const now = Date.now()
   const test = isTest ? true : undefined
   const body = JSON.stringify({ id, type, test, created_at: new Date(now).toISOString(), data })

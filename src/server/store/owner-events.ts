@@ -69,7 +69,7 @@ async function insertCursor(db: Db, cursor: OwnerCursor): Promise<void> {
 }
 
 /** Returns the last read block of each chain. */
-export async function listFollowed(db: Db): Promise<{ blockchain: string; block: number }[]> {
+export async function listLastReadBlocks(db: Db): Promise<{ blockchain: string; block: number }[]> {
   const rows = await db
     .selectFrom('owner_cursors')
     .select(({ fn }) => ['blockchain', fn.max('block_number').as('block')])

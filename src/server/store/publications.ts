@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { ClaimOptions } from './claim.ts'
-import { isPostgres, momentIn } from './dialect.ts'
+import { isPostgres, momentSql } from './dialect.ts'
 import type { Db, PublicationState, PublishTarget } from './schema.ts'
 
 export interface Publication {
@@ -33,8 +33,8 @@ export async function claimPublications(
     .select('cid')
     .where('target', '=', target)
     .where('state', '<>', sql.lit('done'))
-    .where('next_attempt_at', '<=', momentIn(now))
-    .where('lease_until', '<=', momentIn(now))
+    .where('next_attempt_at', '<=', momentSql(now))
+    .where('lease_until', '<=', momentSql(now))
     .orderBy('next_attempt_at')
     .limit(limit)
     .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
@@ -44,7 +44,7 @@ export async function claimPublications(
       () => due,
     )
     .updateTable('publications')
-    .set((row) => ({ lease_until: momentIn(now, leaseMs), generation: row('generation', '+', 1) }))
+    .set((row) => ({ lease_until: momentSql(now, leaseMs), generation: row('generation', '+', 1) }))
     .where('target', '=', target)
     .where('cid', 'in', ({ selectFrom }) => selectFrom('due').select('due.cid'))
     .returning(['target', 'cid', 'state', 'reference', 'attempts', 'generation'])
@@ -75,7 +75,7 @@ export async function settlePublication(
 }
 
 /** Returns the time when the next entry is due; null if there is none. */
-export async function nextPublicationDue(db: Db, target: PublishTarget): Promise<number | null> {
+export async function readNextPublicationDueAt(db: Db, target: PublishTarget): Promise<number | null> {
   const row = await db
     .selectFrom('publications')
     .select(({ fn }) => fn.min('next_attempt_at').as('at'))

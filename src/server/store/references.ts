@@ -24,10 +24,10 @@ export interface KnownReference extends NewReference, Partial<Pick<ContentRefere
 }
 
 /** Returns whether an endpoint creates NFTs. If so, its requests can have a list of reference IDs, one for each NFT. */
-export const createsNfts = (operation: CreatingEndpoint): boolean => TARGETS[operation] === 'nfts'
+export const createsNfts = (operation: CreatingEndpoint): boolean => TARGET_TABLES[operation] === 'nfts'
 
 /** Tables of operations with reference IDs. */
-const TARGETS: Readonly<Record<CreatingEndpoint, string>> = {
+const TARGET_TABLES: Readonly<Record<CreatingEndpoint, string>> = {
   createnft: 'nfts',
   createnfttrans: 'nfts',
   transfernft: 'transfers',
@@ -68,7 +68,7 @@ export async function findReferences(
     select named.reference_id, named.digest, named.target_id, named.label, named.kind, named.alias,
       target.status, requests.accepted_at
     from operation_references as named
-    left join ${sql.table(TARGETS[operation])} as target on target.id = named.target_id
+    left join ${sql.table(TARGET_TABLES[operation])} as target on target.id = named.target_id
     left join requests on requests.id = target.request_id
     where named.scope_id = ${scope_id} and named.operation = ${operation}
       and named.reference_id in (${sql.join(ids)})`.execute(db)
@@ -176,7 +176,7 @@ export async function listUnaliased(
  * Returns the failed NFTs that may still have a token, because their transaction may have had an effect, or because
  * unknown tokens were found after the NFTs were accepted.
  */
-export async function withPossibleTokens(db: Db, failed: readonly string[]): Promise<Set<string>> {
+export async function filterPossiblyMinted(db: Db, failed: readonly string[]): Promise<Set<string>> {
   if (failed.length === 0) return new Set()
   const { rows } = await sql<{ id: string }>`
     select nfts.id from nfts

@@ -28,7 +28,7 @@ export async function recordResponse(db: Db, id: string, response: string): Prom
 export const MAX_LOGGED_REQUESTS = 200
 
 /** Returns the IDs of the requests that a pending transaction serves. Call this before the transaction is settled. */
-export async function requestsOfTransaction(
+export async function listRequestIdsOfTransaction(
   db: Db,
   { id, kind, collection_id }: Pick<TransactionRow, 'id' | 'kind' | 'collection_id'>,
 ): Promise<string[]> {
@@ -54,7 +54,7 @@ export async function requestsOfTransaction(
 }
 
 /** Returns the earlier request with this Idempotency-Key. A key is scoped to an account and an endpoint. */
-export async function findRepeated(
+export async function findRequestByIdempotencyKey(
   db: Db,
   scope: { accountId: string; endpoint: string; idempotencyKey: string },
 ): Promise<RequestRow | null> {
@@ -72,7 +72,7 @@ export async function findRepeated(
  * Returns the response of a request, or null if the account has no such request. If `accountId` is null, the request
  * may belong to any account.
  */
-export async function requestSeen(db: Db, accountId: string | null, id: string): Promise<string | null> {
+export async function findVisibleResponse(db: Db, accountId: string | null, id: string): Promise<string | null> {
   const row = await db
     .selectFrom('requests')
     .select('response')

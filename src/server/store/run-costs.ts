@@ -2,8 +2,8 @@ import { type Selectable, sql } from 'kysely'
 import { chunksOf } from '../../core/chunks-of.ts'
 import { lockCollection } from './collections.ts'
 import { isPostgres } from './dialect.ts'
-import { bucketsOf } from './explorer-counts.ts'
-import { transactionsOfBucket } from './explorer-transactions.ts'
+import { listBuckets } from './explorer-counts.ts'
+import { listTransactionsOfBucket } from './explorer-transactions.ts'
 import type { Db, RunsTable, TransferKind, UpdateKind } from './schema.ts'
 
 /** A run with a cost limit or a fee limit. */
@@ -23,11 +23,11 @@ export type RunKey = Pick<LimitedRun, 'run' | 'collection_id'>
 export type CostLimitedRun = LimitedRun & { max_cost: string }
 
 const IDS_AT_ONCE = 500
-const COLUMNS = ['account_id', 'run', 'collection_id', 'max_cost', 'max_fee', 'nft_gas', 'nft_bytes'] as const
+const RUN_COLUMNS = ['account_id', 'run', 'collection_id', 'max_cost', 'max_fee', 'nft_gas', 'nft_bytes'] as const
 
-type Row = Pick<Selectable<RunsTable>, (typeof COLUMNS)[number]>
+type RunRow = Pick<Selectable<RunsTable>, (typeof RUN_COLUMNS)[number]>
 
-const toLimited = (row: Row): LimitedRun => ({
+const toLimited = (row: RunRow): LimitedRun => ({
   ...row,
   nft_gas: Number(row.nft_gas),
   nft_bytes: Number(row.nft_bytes),
@@ -37,17 +37,17 @@ const toLimited = (row: Row): LimitedRun => ({
 const IS_LIMITED = sql<boolean>`(max_cost is not null or max_fee is not null)`
 
 /** Returns a run; null if it has no limit or isn't known. */
-export async function findLimited(
+export async function findLimitedRunByName(
   db: Db,
   { accountId, run }: { accountId: string; run: string },
 ): Promise<LimitedRun | null> {
-  const query = db.selectFrom('runs').select(COLUMNS).where('account_id', '=', accountId).where('run', '=', run)
+  const query = db.selectFrom('runs').select(RUN_COLUMNS).where('account_id', '=', accountId).where('run', '=', run)
   const row = await query.where(IS_LIMITED).executeTakeFirst()
   return row === undefined ? null : toLimited(row)
 }
 
 /** Returns the key of a run; null if it has a cost limit or isn't known. */
-export async function findUnlimited(
+export async function findRunWithoutCostLimit(
   db: Db,
   { accountId, run }: { accountId: string; run: string },
 ): Promise<RunKey | null> {
@@ -59,7 +59,7 @@ export async function findUnlimited(
  * Waits for processes that are signing for a run, and blocks further signing for the run until the transaction ends.
  * Signing for mints and updates locks the collection, and signing for a transfer locks the transfer.
  */
-export async function lockUnsigned(db: Db, { run, collection_id }: RunKey): Promise<void> {
+export async function lockSigningForRun(db: Db, { run, collection_id }: RunKey): Promise<void> {
   if (!isPostgres(db)) return
   await lockCollection(db, collection_id)
   await db
@@ -76,7 +76,7 @@ export async function lockUnsigned(db: Db, { run, collection_id }: RunKey): Prom
 
 /** Returns the runs of a collection that have a limit. */
 export async function limitedRuns(db: Db, collectionId: string): Promise<LimitedRun[]> {
-  const query = db.selectFrom('runs').select(COLUMNS).where('collection_id', '=', collectionId).where(IS_LIMITED)
+  const query = db.selectFrom('runs').select(RUN_COLUMNS).where('collection_id', '=', collectionId).where(IS_LIMITED)
   return (await query.execute()).map(toLimited)
 }
 
@@ -93,7 +93,7 @@ export async function hasLimitedRuns(db: Db): Promise<boolean> {
 export async function lockRun(db: Db, { accountId, run }: { accountId: string; run: string }) {
   return await db
     .selectFrom('runs')
-    .select(COLUMNS)
+    .select(RUN_COLUMNS)
     .where('account_id', '=', accountId)
     .where('run', '=', run)
     .$if(isPostgres(db), (query) => query.forUpdate())
@@ -101,7 +101,7 @@ export async function lockRun(db: Db, { accountId, run }: { accountId: string; r
 }
 
 /** Locks a run until the transaction ends, and returns the run. Finds the run's account by the collection. */
-export async function lockRunIn(db: Db, { collection_id, run }: RunKey): Promise<LimitedRun> {
+export async function lockRunOfCollection(db: Db, { collection_id, run }: RunKey): Promise<LimitedRun> {
   const query = db.selectFrom('collections').select('account_id as accountId').where('id', '=', collection_id)
   return toLimited(await lockRun(db, { ...(await query.executeTakeFirstOrThrow()), run }))
 }
@@ -119,7 +119,7 @@ export async function setLimit(
  * Assigns earlier transactions to a run that gets a limit. A transaction that also has NFTs or updates of other runs is
  * counted in full.
  */
-export async function assignTransactions(db: Db, { collection_id, run }: RunKey): Promise<void> {
+export async function assignTransactionsToRun(db: Db, { collection_id, run }: RunKey): Promise<void> {
   const key = { collectionId: collection_id, run }
   const assign = async (ids: readonly string[]) => {
     for (const chunk of chunksOf(ids, IDS_AT_ONCE)) {
@@ -131,10 +131,10 @@ export async function assignTransactions(db: Db, { collection_id, run }: RunKey)
         .execute()
     }
   }
-  for (const { bucket } of await bucketsOf(db, key)) {
-    await assign((await transactionsOfBucket(db, { ...key, bucket })).map(({ id }) => id))
+  for (const { bucket } of await listBuckets(db, key)) {
+    await assign((await listTransactionsOfBucket(db, { ...key, bucket })).map(({ id }) => id))
   }
-  await assign([...(await sharesOfChanges(db, { collection_id, run })).keys()])
+  await assign([...(await readChangeShares(db, { collection_id, run })).keys()])
 }
 
 /**
@@ -144,7 +144,7 @@ export async function assignTransactions(db: Db, { collection_id, run }: RunKey)
  *
  * @param requests the requests of the transaction's rows
  */
-export async function assignRunOf(db: Db, id: string, requests: readonly string[]): Promise<void> {
+export async function assignRunToTransaction(db: Db, id: string, requests: readonly string[]): Promise<void> {
   if (requests.length === 0) return
   const run = await db
     .selectFrom('requests')
@@ -175,7 +175,7 @@ export interface RunShare {
  * its collection, with the run's share of each. A transaction with updates may have updates of several runs, ordered by
  * run name.
  */
-export async function sharesOfChanges(db: Db, { collection_id, run }: RunKey): Promise<Map<string, RunShare>> {
+export async function readChangeShares(db: Db, { collection_id, run }: RunKey): Promise<Map<string, RunShare>> {
   // A cross join makes SQLite start with the requests.
   const { rows: changeTransactions } = await sql<{ id: string; shared: number }>`
     select distinct changes.transaction_id as id, 1 as shared
@@ -204,7 +204,7 @@ export async function sharesOfChanges(db: Db, { collection_id, run }: RunKey): P
     for (const id of chunk)
       shares.set(
         id,
-        shareOf(
+        computeShare(
           run,
           rows.filter((row) => row.id === id),
         ),
@@ -222,7 +222,7 @@ function indexedTable(db: Db, table: 'updates' | 'transfers', index: string) {
   return isPostgres(db) ? named : sql`${named} indexed by ${sql.id(`${table}_${index}`)}`
 }
 
-function shareOf(run: string, runs: readonly { run: string | null; count: number }[]): RunShare {
+function computeShare(run: string, runs: readonly { run: string | null; count: number }[]): RunShare {
   const share = { first: 0, count: 0, total: 0 }
   for (const { run: name, count } of runs) {
     if ((name ?? '') < run) share.first += Number(count)
@@ -239,9 +239,9 @@ export interface RunTransactions {
   /** Amount in wei that the run's final transactions have paid. */
   paid: bigint
   /** All signed versions of each transaction that isn't final, or whose fee the node didn't return. */
-  raws: readonly (readonly string[])[]
+  signings: readonly (readonly string[])[]
   /** All signed versions of each lost transaction. */
-  lost: readonly (readonly string[])[]
+  lostSignings: readonly (readonly string[])[]
   /** Number of NFTs in the run's pending transactions. */
   signed: number
   /** The first block with a transaction that isn't final; null if there is none. */
@@ -282,7 +282,7 @@ interface CostRow {
  * the transaction to a block with other fees, or replace it with another of its versions. A lost transaction can still
  * be mined if a node returned a wrong nonce.
  */
-export async function transactionsOfRun(db: Db, { collection_id, run }: RunKey): Promise<RunTransactions> {
+export async function readTransactionsOfRun(db: Db, { collection_id, run }: RunKey): Promise<RunTransactions> {
   const { rows } = await sql<CostRow>`
     select sum(files + waiting) as open, null as id, null as fee_paid, null as raw, null as token_count, null as state,
         null as block, null as request_id, null as kind, null as token_id
@@ -330,11 +330,11 @@ export async function transactionsOfRun(db: Db, { collection_id, run }: RunKey):
       bytesById.set(id, [...(signings ?? []), raw])
     }
   }
-  return { ...totals, raws: [...raws.values()], lost: [...lost.values()], changes: [...changes.values()] }
+  return { ...totals, signings: [...raws.values()], lostSignings: [...lost.values()], changes: [...changes.values()] }
 }
 
 /** Returns the signed transactions of a run that are in no block, in nonce order. */
-export async function unminedOfRun(db: Db, { collection_id, run }: RunKey) {
+export async function listUnminedOfRun(db: Db, { collection_id, run }: RunKey) {
   return await db
     .selectFrom('transactions')
     .select(['id', 'hash', 'raw', 'signer', 'nonce'])
@@ -349,7 +349,7 @@ export async function unminedOfRun(db: Db, { collection_id, run }: RunKey) {
 /**
  * Returns the runs with a limit that pay for any of these transactions, if the transaction is signed and in no block.
  */
-export async function runsOfUnmined(db: Db, ids: readonly string[]): Promise<LimitedRun[]> {
+export async function listRunsOfUnmined(db: Db, ids: readonly string[]): Promise<LimitedRun[]> {
   const rows = await db
     .selectFrom('transactions')
     .select(['run', 'run_collection_id'])
@@ -368,7 +368,7 @@ export async function runsOfUnmined(db: Db, ids: readonly string[]): Promise<Lim
 }
 
 /** Returns the names of runs by request ID. Omits requests without a run. */
-export async function runsOfRequests(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
+export async function readRunsOfRequests(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await db.selectFrom('requests').select(['id', 'run']).where('id', 'in', ids).execute()
   return new Map(rows.flatMap(({ id, run }) => (run === null ? [] : [[id, run]])))
 }
@@ -388,7 +388,7 @@ export async function feesPaid(db: Db, ids: readonly string[]) {
 }
 
 /** Returns the gas, the fee and the number of NFTs of the transaction that minted an NFT; null if there is none. */
-export async function feesOfMint(db: Db, nftId: string) {
+export async function readFeesOfMint(db: Db, nftId: string) {
   const row = await db
     .selectFrom('nfts')
     .innerJoin('transactions', 'transactions.id', 'nfts.transaction_id')
@@ -402,7 +402,7 @@ export async function feesOfMint(db: Db, nftId: string) {
  * Returns the gas and fees of a run's mined transactions. Some of these transactions have no rows, because they
  * reverted, were canceled, or ended after a reorg had moved their rows to another transaction.
  */
-export async function feesOfMined(db: Db, { collectionId, run }: { collectionId: string; run: string }) {
+export async function readFeesOfMined(db: Db, { collectionId, run }: { collectionId: string; run: string }) {
   return await db
     .selectFrom('transactions')
     .select(['id', 'gas_used', 'fee_paid', 'watched', 'state'])

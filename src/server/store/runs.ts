@@ -23,9 +23,9 @@ export async function startRun(db: Db, run: Insertable<RunsTable>): Promise<bool
   return collection_id === run.collection_id
 }
 
-export type SeenRun = Awaited<ReturnType<typeof listSeenRuns>>[number]
+export type VisibleRun = Awaited<ReturnType<typeof listVisibleRuns>>[number]
 
-const selectSeen = (db: Db, accountId: string | null) =>
+const selectVisible = (db: Db, accountId: string | null) =>
   db
     .selectFrom('runs')
     .select((row) => [
@@ -43,12 +43,12 @@ const selectSeen = (db: Db, accountId: string | null) =>
     .$if(accountId !== null, (query) => query.where('runs.account_id', '=', accountId))
 
 /** Returns runs that an account may see, latest first. */
-export async function listSeenRuns(
+export async function listVisibleRuns(
   db: Db,
   accountId: string | null,
   { offset, limit }: { offset: number; limit: number },
 ) {
-  return await selectSeen(db, accountId)
+  return await selectVisible(db, accountId)
     .orderBy('runs.started_at', 'desc')
     .orderBy('runs.run', 'desc')
     .limit(limit)
@@ -66,8 +66,8 @@ export async function countRuns(db: Db, accountId: string | null): Promise<numbe
 }
 
 /** Returns the run with this name. If several accounts have a run with this name, returns the latest. */
-export async function findSeenRun(db: Db, accountId: string | null, run: string): Promise<SeenRun | null> {
-  const row = await selectSeen(db, accountId)
+export async function findVisibleRun(db: Db, accountId: string | null, run: string): Promise<VisibleRun | null> {
+  const row = await selectVisible(db, accountId)
     .where('runs.run', '=', run)
     .orderBy('runs.started_at', 'desc')
     .limit(1)

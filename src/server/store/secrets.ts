@@ -1,7 +1,7 @@
 import type { Db } from './schema.ts'
 
 /** Returns a secret by name, and creates the secret if it doesn't exist. Concurrent callers get the same secret. */
-export async function keepSecret(db: Db, name: string, make: () => string): Promise<string> {
+export async function findOrCreateSecret(db: Db, name: string, make: () => string): Promise<string> {
   const find = () => db.selectFrom('secrets').select('value').where('name', '=', name).executeTakeFirst()
   const existing = await find()
   if (existing !== undefined) return existing.value

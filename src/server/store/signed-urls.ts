@@ -4,7 +4,7 @@ import type { Db } from './schema.ts'
  * Marks a signed URL as used. Returns false if the URL was used before, so that only one of several concurrent callers
  * gets true.
  */
-export async function useSignedUrl(db: Db, url: { signatureHash: string; expiresAt: number }): Promise<boolean> {
+export async function markSignedUrlUsed(db: Db, url: { signatureHash: string; expiresAt: number }): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('used_signed_urls')
     .values({ signature_hash: url.signatureHash, expires_at: url.expiresAt })
@@ -24,6 +24,6 @@ export async function isSignedUrlUsed(db: Db, signatureHash: string): Promise<bo
 }
 
 /** Deletes URLs that expired before the given time. */
-export async function forgetSignedUrls(db: Db, expiredBefore: number): Promise<void> {
+export async function deleteExpiredSignedUrls(db: Db, expiredBefore: number): Promise<void> {
   await db.deleteFrom('used_signed_urls').where('expires_at', '<', expiredBefore).execute()
 }

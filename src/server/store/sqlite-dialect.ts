@@ -24,7 +24,7 @@ class TransactionalDialect extends SqliteDialect {
  * statements. A longer text seldom recurs, because it depends on the number of rows.
  */
 const MAX_CACHED_STATEMENTS = 200
-const MAX_KEPT_LENGTH = 4000
+const MAX_CACHED_SQL_LENGTH = 4000
 
 /**
  * Caches prepared statements, because preparing a statement takes as long as running it. Also changes how two of
@@ -43,7 +43,7 @@ function adapt(raw: RawDatabase): SqliteDatabase {
       // Don't reuse a failed statement, because it may not have been reset.
       statements.delete(sql)
       const keep = <Result>(result: Result): Result => {
-        if (sql.length <= MAX_KEPT_LENGTH) statements.set(sql, statement)
+        if (sql.length <= MAX_CACHED_SQL_LENGTH) statements.set(sql, statement)
         return result
       }
       return {

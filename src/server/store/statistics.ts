@@ -6,7 +6,7 @@ import type { Db } from './schema.ts'
  * a partial index of unfinished rows. Once the table has grown, SQLite would then read the whole index. Without
  * statistics, SQLite assumes many rows.
  */
-const MIN_ROWS = 1000
+const MIN_ROWS_FOR_STATISTICS = 1000
 
 /**
  * Renews SQLite's statistics, so that its query plans fit the sizes of the tables. Reads at most 1,000 entries of an
@@ -22,7 +22,7 @@ export async function renewSqliteStatistics(db: Db, how: 'analyze' | 'pragma opt
   if (rows.length === 0) return
   const { numAffectedRows = 0n } = await sql`
     delete from sqlite_stat1 where tbl in (
-      select tbl from sqlite_stat1 group by tbl having max(cast(stat as integer)) < ${sql.lit(MIN_ROWS)}
+      select tbl from sqlite_stat1 group by tbl having max(cast(stat as integer)) < ${sql.lit(MIN_ROWS_FOR_STATISTICS)}
     )`.execute(db)
   // Make SQLite reload the statistics without analyzing tables.
   if (numAffectedRows > 0n) await sql`analyze sqlite_schema`.execute(db)
@@ -39,7 +39,7 @@ async function isLarge(db: Db): Promise<boolean> {
       union all select max(rowid) from requests
       union all select max(rowid) from transactions
     )`.execute(db)
-  return Number(rows[0]?.most ?? 0) >= MIN_ROWS
+  return Number(rows[0]?.most ?? 0) >= MIN_ROWS_FOR_STATISTICS
 }
 
 /**

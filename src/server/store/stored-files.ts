@@ -7,7 +7,7 @@ import type { Db } from './schema.ts'
 export interface StoredFiles {
   size(cid: string): Promise<number | null>
   /** Returns the given CIDs that are stored at the location. */
-  among(cids: readonly string[]): Promise<ReadonlySet<string>>
+  filterStored(cids: readonly string[]): Promise<ReadonlySet<string>>
   /**
    * Records content after it was stored. The DAG nodes that list the content's chunks are stored in the same
    * transaction.
@@ -34,7 +34,7 @@ export function createStoredFiles(
       return row === undefined ? null : Number(row.size)
     },
 
-    async among(cids) {
+    async filterStored(cids) {
       const storedCids = new Set<string>()
       for (const chunk of chunksOf(cids, CIDS_AT_ONCE)) {
         const rows = await db

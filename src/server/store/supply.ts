@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { CollectionRow } from './collections.ts'
-import { countsOfCollections, NO_NFTS } from './explorer-counts.ts'
+import { readCollectionCounts, ZERO_COUNTS } from './explorer-counts.ts'
 import type { Db } from './schema.ts'
 
 /** The number of NFTs that a collection has, and the number that can be added. */
@@ -25,7 +25,7 @@ export interface Supply {
  * tokens of NFTs that count as failed. The second is derived from the next token ID, which is too low while a reverted
  * mint is signed again. Neither counts a token twice, so the larger result is used.
  */
-export async function supplyOf(
+export async function readSupply(
   db: Db,
   { id, max_supply, next_token_id }: Pick<CollectionRow, 'id' | 'max_supply' | 'next_token_id'>,
 ): Promise<Supply> {
@@ -37,7 +37,7 @@ export async function supplyOf(
     select coalesce(sum(token_count), 0) from transactions
       where collection_id = ${id} and state = 'signed' and start_id is not null`.execute(db)
   const [unknown = 0, signed = 0] = rows.map(({ count }) => Number(count))
-  const { files, waiting, deployed } = (await countsOfCollections(db, [id])).get(id) ?? NO_NFTS
+  const { files, waiting, deployed } = (await readCollectionCounts(db, [id])).get(id) ?? ZERO_COUNTS
   const accepted = files + waiting
   const minted = Math.max(deployed + unknown, Number(next_token_id) - 1 - signed)
   const max = max_supply === null ? null : Number(max_supply)
@@ -45,7 +45,7 @@ export async function supplyOf(
 }
 
 /** Returns the number of tokens for which transactions may still be signed. The contract would reject more. */
-export function mintableTokens({
+export function countMintableTokens({
   max_supply,
   next_token_id,
 }: Pick<CollectionRow, 'max_supply' | 'next_token_id'>): number {

@@ -1,41 +1,44 @@
 import { type RawBuilder, sql } from 'kysely'
-import { cidOf } from '../../core/ipfs-url.ts'
+import { findCid } from '../../core/ipfs-url.ts'
 import { isObject, parseJson } from '../../core/json.ts'
-import { givenRows, isPostgres } from './dialect.ts'
-import { presentOf } from './nfts.ts'
+import { isPostgres, rowsAsTable } from './dialect.ts'
+import { currentValueSql } from './nfts.ts'
 import type { Db } from './schema.ts'
 
 /** Maximum number of indexed characters of a title, and of each of its words. */
 const MAX_TITLE_LENGTH = 1000
 const MAX_WORD_LENGTH = 24
-const MAX_WORDS = 12
+const MAX_TITLE_WORDS = 12
 /**
  * Number of characters of a CID in the index. The last characters are indexed, because the first characters are similar
  * in all CIDs.
  */
-const CID_END = 16
+const CID_SUFFIX_LENGTH = 16
 
 // In scripts without spaces between words, treat each character as a word.
-const ALONE = String.raw`[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}]|\p{Extended_Pictographic}`
-const TOKENS = new RegExp(String.raw`${ALONE}|(?:(?!${ALONE})[\p{L}\p{N}])+`, 'gu')
+const SINGLE_CHARACTER_WORD = String.raw`[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}]|\p{Extended_Pictographic}`
+const WORD_PATTERN = new RegExp(
+  String.raw`${SINGLE_CHARACTER_WORD}|(?:(?!${SINGLE_CHARACTER_WORD})[\p{L}\p{N}])+`,
+  'gu',
+)
 /** Matches ASCII text. Most titles are ASCII, which is faster to process. */
-const PLAIN = /^[\0-\x7f]*$/
-const PLAIN_TOKENS = /[a-z0-9]+/g
+const ASCII_PATTERN = /^[\0-\x7f]*$/
+const ASCII_WORD_PATTERN = /[a-z0-9]+/g
 
 /** Normalizes a string for comparison: lower case, without accents, in one Unicode form. */
 export function fold(text: string): string {
   const start = text.slice(0, MAX_TITLE_LENGTH)
-  return PLAIN.test(start) ? start.toLowerCase() : start.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+  return ASCII_PATTERN.test(start) ? start.toLowerCase() : start.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 }
 
 /** Returns the first twelve words of a string, normalized and without duplicates. */
 export function titleWords(text: string): string[] {
   const words = new Set<string>()
   const folded = fold(text)
-  const isPlain = PLAIN.test(folded)
-  for (const word of folded.match(isPlain ? PLAIN_TOKENS : TOKENS) ?? []) {
+  const isPlain = ASCII_PATTERN.test(folded)
+  for (const word of folded.match(isPlain ? ASCII_WORD_PATTERN : WORD_PATTERN) ?? []) {
     words.add(isPlain ? word.slice(0, MAX_WORD_LENGTH) : [...word].slice(0, MAX_WORD_LENGTH).join(''))
-    if (words.size === MAX_WORDS) break
+    if (words.size === MAX_TITLE_WORDS) break
   }
   return [...words]
 }
@@ -44,10 +47,11 @@ export function titleWords(text: string): string[] {
  * Returns the prefix of an account's terms. Because of the prefix, the data of other accounts doesn't slow down
  * searches in an account.
  */
-const tagOf = (accountId: string) => accountId.slice(-8)
+const accountPrefix = (accountId: string) => accountId.slice(-8)
 
-export const wordTerm = (accountId: string, word: string): string => `${tagOf(accountId)} ${word}`
-export const cidTerm = (accountId: string, cid: string): string => `${tagOf(accountId)}~${cid.slice(-CID_END)}`
+export const wordTerm = (accountId: string, word: string): string => `${accountPrefix(accountId)} ${word}`
+export const cidTerm = (accountId: string, cid: string): string =>
+  `${accountPrefix(accountId)}~${cid.slice(-CID_SUFFIX_LENGTH)}`
 
 /** Parses a JSON column. Returns an empty object if it is damaged. */
 function parseColumn(json: string | null): Record<string, unknown> {
@@ -56,7 +60,7 @@ function parseColumn(json: string | null): Record<string, unknown> {
 }
 
 /** The part of an NFT that is indexed. */
-interface Indexed {
+interface IndexedNft {
   seq: number
   account_id: string
   /** The beginning of the NFT's metadata. */
@@ -68,31 +72,31 @@ interface Indexed {
  * Number of characters of the metadata that are read. Metadata can be megabytes long, and the title usually comes
  * first.
  */
-const METADATA_READ = 16_384
-const TITLE_BEGUN = /^\{"title":"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/
+const METADATA_READ_LENGTH = 16_384
+const TITLE_START_PATTERN = /^\{"title":"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/
 
 /** Returns the title from the beginning of an NFT's metadata. */
-export function titleIn(beginning: string): string {
-  const text = TITLE_BEGUN.exec(beginning)?.[1]
+export function parseTitle(beginning: string): string {
+  const text = TITLE_START_PATTERN.exec(beginning)?.[1]
   const { title } = text === undefined ? parseColumn(beginning) : parseColumn(`{"title":"${text}"}`)
   return typeof title === 'string' ? title : ''
 }
 
-const titleTerms = ({ account_id, metadata }: Indexed): string[] =>
-  titleWords(titleIn(metadata)).map((word) => wordTerm(account_id, word))
+const titleTerms = ({ account_id, metadata }: IndexedNft): string[] =>
+  titleWords(parseTitle(metadata)).map((word) => wordTerm(account_id, word))
 
 function fileTerms(accountId: string, files: Readonly<Record<string, unknown>>): string[] {
   const places = Object.values(files).filter((place) => typeof place === 'string' && place !== '')
-  const cids = places.map((place) => cidOf(String(place))).filter((cid) => cid !== null)
+  const cids = places.map((place) => findCid(String(place))).filter((cid) => cid !== null)
   return [...new Set(cids.map((cid) => cidTerm(accountId, cid)))]
 }
 
-const termsOf = (nft: Indexed) =>
+const toTermRows = (nft: IndexedNft) =>
   [...titleTerms(nft), ...fileTerms(nft.account_id, parseColumn(nft.files))].map((term) => [term, nft.seq] as const)
 
 async function insertTerms(db: Db, rows: readonly (readonly [term: string, seq: number])[]): Promise<void> {
   if (rows.length === 0) return
-  const inputRows = givenRows(db, { term: 'text', seq: 'bigint' }, rows)
+  const inputRows = rowsAsTable(db, { term: 'text', seq: 'bigint' }, rows)
   await sql`insert into nft_terms (term, seq) select term, seq from ${inputRows} as given where true
     on conflict do nothing`.execute(db)
 }
@@ -125,11 +129,11 @@ export async function reindexTitles(db: Db, nftIds: readonly string[], change: (
   const read = () => listIndexed(db, sql`nfts.id in (${sql.join(nftIds)})`, nftIds.length)
   const before = await read()
   await change()
-  const after = new Map((await read()).map((nft) => [nft.seq, termsOf(nft)]))
+  const after = new Map((await read()).map((nft) => [nft.seq, toTermRows(nft)]))
   // Use one statement for each NFT. With one statement for several NFTs, SQLite would read all NFTs that have a term.
   for (const nft of before) {
     const present = new Set(after.get(nft.seq)?.map(([term]) => term))
-    const gone = termsOf(nft).flatMap(([term]) => (present.has(term) ? [] : [term]))
+    const gone = toTermRows(nft).flatMap(([term]) => (present.has(term) ? [] : [term]))
     if (gone.length === 0) continue
     await db.deleteFrom('nft_terms').where('seq', '=', nft.seq).where('term', 'in', gone).execute()
   }
@@ -140,14 +144,14 @@ export async function reindexTitles(db: Db, nftIds: readonly string[], change: (
 type Gap = readonly [from: number, to: number, since: number]
 
 /** Time in milliseconds after which a transaction that reserved a position and hasn't ended counts as failed. */
-const GAP_MS = 5 * 60_000
+const MAX_GAP_MS = 5 * 60_000
 const MAX_GAPS = 1000
 
 /**
  * Returns the state of the indexing backlog: the last position, the number of remaining positions, and whether empty
  * positions may still be filled.
  */
-export async function indexBacklog(db: Db): Promise<{ last: number; remaining: number; gaps: boolean }> {
+export async function readIndexBacklog(db: Db): Promise<{ last: number; remaining: number; gaps: boolean }> {
   const { rows } = await sql<{ last: number | null; next: number | null; gaps: string | null }>`
     select (select max(seq) from nfts) as last, (select next_seq from nft_term_cursor) as next,
       (select gaps from nft_term_cursor) as gaps`.execute(db)
@@ -174,12 +178,12 @@ export async function indexNextBatch(db: Db, now: number, limit: number): Promis
     .$if(isPostgres(db), (query) => query.forUpdate().skipLocked())
     .executeTakeFirst()
   if (cursor === undefined) return true
-  const gaps = (JSON.parse(cursor.gaps) as Gap[]).filter(([, , since]) => since > now - GAP_MS)
-  const filled = gaps.length === 0 ? [] : await rowsAt(db, gaps)
+  const gaps = (JSON.parse(cursor.gaps) as Gap[]).filter(([, , since]) => since > now - MAX_GAP_MS)
+  const filled = gaps.length === 0 ? [] : await listRowsInGaps(db, gaps)
   const rows = await nextRows(db, cursor.next_seq, limit)
-  await insertTerms(db, [...filled, ...rows].flatMap(termsOf))
+  await insertTerms(db, [...filled, ...rows].flatMap(toTermRows))
   const last = rows.at(-1)?.seq
-  const remainingGaps = [...withoutFilled(gaps, filled), ...gapsIn(cursor.next_seq, rows, now)].slice(-MAX_GAPS)
+  const remainingGaps = [...removeFilled(gaps, filled), ...findGaps(cursor.next_seq, rows, now)].slice(-MAX_GAPS)
   const next_seq = last === undefined ? cursor.next_seq : last + 1
   const state = { next_seq, gaps: JSON.stringify(remainingGaps) }
   if (state.next_seq !== cursor.next_seq || state.gaps !== cursor.gaps) {
@@ -193,21 +197,21 @@ export async function indexNextBatch(db: Db, now: number, limit: number): Promis
  * statistics of only a few NFTs, SQLite would otherwise sort all NFTs. SQLite reads the tables of a cross join in the
  * order in which they are written.
  */
-async function listIndexed(db: Db, where: RawBuilder<unknown>, limit: number): Promise<Indexed[]> {
-  const page = sql`select seq, ${presentOf('files')} as files, collection_id,
-    substr(${presentOf('metadata')}, 1, ${sql.lit(METADATA_READ)}) as metadata
+async function listIndexed(db: Db, where: RawBuilder<unknown>, limit: number): Promise<IndexedNft[]> {
+  const page = sql`select seq, ${currentValueSql('files')} as files, collection_id,
+    substr(${currentValueSql('metadata')}, 1, ${sql.lit(METADATA_READ_LENGTH)}) as metadata
     from nfts where ${where} order by seq limit ${limit}`
-  const { rows } = await sql<Indexed>`select page.seq, page.files, page.metadata, collections.account_id
+  const { rows } = await sql<IndexedNft>`select page.seq, page.files, page.metadata, collections.account_id
     from (${page}) as page cross join collections where collections.id = page.collection_id
     order by page.seq`.execute(db)
   return rows
 }
 
-const nextRows = (db: Db, from: number, limit: number): Promise<Indexed[]> =>
+const nextRows = (db: Db, from: number, limit: number): Promise<IndexedNft[]> =>
   listIndexed(db, sql`seq >= ${from}`, limit)
 
 /** Returns at most 1,000 NFTs at positions that were empty before. */
-const rowsAt = (db: Db, gaps: readonly Gap[]): Promise<Indexed[]> =>
+const listRowsInGaps = (db: Db, gaps: readonly Gap[]): Promise<IndexedNft[]> =>
   listIndexed(
     db,
     sql.join(
@@ -218,7 +222,7 @@ const rowsAt = (db: Db, gaps: readonly Gap[]): Promise<Indexed[]> =>
   )
 
 /** Returns the empty positions between rows. Positions before the table's first row don't count. */
-function gapsIn(from: number, rows: readonly { seq: number }[], now: number): Gap[] {
+function findGaps(from: number, rows: readonly { seq: number }[], now: number): Gap[] {
   const gaps: Gap[] = []
   let expected = from === 0 ? (rows[0]?.seq ?? 0) : from
   for (const { seq } of rows) {
@@ -228,7 +232,7 @@ function gapsIn(from: number, rows: readonly { seq: number }[], now: number): Ga
   return gaps
 }
 
-function withoutFilled(gaps: readonly Gap[], filled: readonly { seq: number }[]): Gap[] {
+function removeFilled(gaps: readonly Gap[], filled: readonly { seq: number }[]): Gap[] {
   let remaining: Gap[] = [...gaps]
   for (const { seq } of filled) {
     remaining = remaining.flatMap((gap) => {

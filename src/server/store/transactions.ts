@@ -2,7 +2,7 @@ import { type Selectable, sql, type Updateable } from 'kysely'
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { CANCELS } from './attempts.ts'
 import type { ClaimOptions } from './claim.ts'
-import { isPostgres, momentIn } from './dialect.ts'
+import { isPostgres, momentSql } from './dialect.ts'
 import type { Db, TransactionAction, TransactionsTable } from './schema.ts'
 
 export type TransactionRow = Selectable<TransactionsTable>
@@ -26,13 +26,13 @@ export const isUpdate = ({ kind }: Pick<TransactionRow, 'kind'>): boolean =>
  * Returns the action to store for a pending transaction when `action` is requested. A bump doesn't replace a requested
  * cancellation, which is signed with higher fees anyway.
  */
-export const requestedWith = (
+export const combineActions = (
   { requested_action: earlier }: Pick<TransactionRow, 'requested_action'>,
   action: TransactionAction,
 ): TransactionAction => (earlier === 'cancel' ? earlier : action)
 
 /** Returns the nonce of an EVM transaction. Throws if the transaction has none. */
-export function nonceOf({ id, nonce }: Pick<TransactionRow, 'id' | 'nonce'>): number {
+export function requireNonce({ id, nonce }: Pick<TransactionRow, 'id' | 'nonce'>): number {
   if (nonce === null) throw new Error(`the transaction ${id} has no nonce`)
   return nonce
 }
@@ -42,7 +42,7 @@ export function nonceOf({ id, nonce }: Pick<TransactionRow, 'id' | 'nonce'>): nu
  * transactions signed with these nonces. Until that database transaction ends, other processes wait for nonces of this
  * signer.
  */
-export async function takeNonce(db: Db, blockchain: Blockchain, signer: string, count = 1): Promise<number> {
+export async function reserveNonces(db: Db, blockchain: Blockchain, signer: string, count = 1): Promise<number> {
   const row = await db
     .insertInto('signer_nonces')
     .values({ blockchain, signer, next_nonce: count })
@@ -74,7 +74,7 @@ export async function raiseNonce(db: Db, blockchain: Blockchain, signer: string,
 }
 
 /** Returns the next nonces of signers. Omits signers that haven't used a nonce. */
-export async function nextNoncesOf(
+export async function readNextNonces(
   db: Db,
   blockchain: Blockchain,
   signers: readonly string[],
@@ -130,7 +130,7 @@ export async function findFactoryTransaction(db: Db, blockchain: Blockchain): Pr
 }
 
 /** Deletes a factory transaction that had no effect. */
-export async function forgetFactoryTransaction(db: Db, id: string): Promise<void> {
+export async function deleteFactoryTransaction(db: Db, id: string): Promise<void> {
   await db.deleteFrom('transaction_attempts').where('transaction_id', '=', id).execute()
   await db.deleteFrom('transactions').where('id', '=', id).where('kind', '=', sql.lit('factory')).execute()
 }
@@ -154,10 +154,10 @@ export async function countUnfinished(
 }
 
 /** Transactions of a collection that are signed and not final. */
-export interface Unfinished {
+export interface UnfinishedTransactions {
   count: number
   /** Number of transactions that aren't in a block yet. */
-  waiting: number
+  unminedCount: number
   /** Whether one of the transactions reverted or was canceled in a block that isn't final. */
   hasReverted: boolean
   /** Whether a signed transfer, burn, update or freeze is for a token whose mint a reorg removed. */
@@ -166,7 +166,10 @@ export interface Unfinished {
 }
 
 /** Returns the unfinished transactions of each of these collections. */
-export async function unfinishedOf(db: Db, collectionIds: readonly string[]): Promise<(id: string) => Unfinished> {
+export async function readUnfinished(
+  db: Db,
+  collectionIds: readonly string[],
+): Promise<(id: string) => UnfinishedTransactions> {
   const rows = await db
     .selectFrom('transactions')
     .select(({ fn }) => ['collection_id', 'signer', 'mined', fn.countAll<number>().as('count')])
@@ -174,13 +177,13 @@ export async function unfinishedOf(db: Db, collectionIds: readonly string[]): Pr
     .where('state', '=', sql.lit('signed'))
     .groupBy(['collection_id', 'signer', 'mined'])
     .execute()
-  const lost = await withLostTokens(db, collectionIds)
+  const lost = await findCollectionsWithLostTokens(db, collectionIds)
   return (id) => {
     const ofCollection = rows.filter(({ collection_id }) => collection_id === id)
     const sum = (counted: typeof rows) => counted.reduce((total, { count }) => total + Number(count), 0)
     return {
       count: sum(ofCollection),
-      waiting: sum(ofCollection.filter(({ mined }) => mined === null)),
+      unminedCount: sum(ofCollection.filter(({ mined }) => mined === null)),
       hasReverted: ofCollection.some(({ mined }) => mined === 'reverted' || mined === 'cancelled'),
       hasLostToken: lost.has(id),
       signers: [...new Set(ofCollection.map(({ signer }) => signer))],
@@ -190,7 +193,7 @@ export async function unfinishedOf(db: Db, collectionIds: readonly string[]): Pr
 
 /** A canceled or reverted transaction that isn't final. */
 export interface HoldingTransaction {
-  is: 'cancelled' | 'reverted'
+  outcome: 'cancelled' | 'reverted'
   /** Number of the transaction's block; null if it is in no block. */
   block: number | null
 }
@@ -219,8 +222,9 @@ export async function heldCollections(
     if (collection_id === null || !(isCancelled || mined === 'reverted')) continue
     const before = holdingTransactions.get(collection_id)
     const isLater = before === undefined || lastBlock(block) > lastBlock(before.block)
-    if (isLater) holdingTransactions.set(collection_id, { is: isCancelled ? 'cancelled' : 'reverted', block })
-    else if (isCancelled && before.block === block) holdingTransactions.set(collection_id, { is: 'cancelled', block })
+    if (isLater) holdingTransactions.set(collection_id, { outcome: isCancelled ? 'cancelled' : 'reverted', block })
+    else if (isCancelled && before.block === block)
+      holdingTransactions.set(collection_id, { outcome: 'cancelled', block })
   }
   return holdingTransactions
 }
@@ -229,7 +233,7 @@ export async function heldCollections(
 const lastBlock = (block: number | null): number => block ?? Number.POSITIVE_INFINITY
 
 /** Returns the given collections that have a signed transfer, burn, update or freeze of an NFT without a token. */
-async function withLostTokens(db: Db, collectionIds: readonly string[]): Promise<ReadonlySet<string>> {
+async function findCollectionsWithLostTokens(db: Db, collectionIds: readonly string[]): Promise<ReadonlySet<string>> {
   // Transactions of transfers have no collection. Few of them are signed, and each needs one index lookup.
   const signed = db
     .selectFrom('transactions')
@@ -278,7 +282,7 @@ export async function transactionFollowsUnfinal(
 }
 
 /** Returns a signer's pending transactions, in the order of their nonces. */
-export async function listSignedOf(db: Db, blockchain: Blockchain, signer: string) {
+export async function listSignedTransactions(db: Db, blockchain: Blockchain, signer: string) {
   // Sort here, because SQLite would read all transactions of the signer to return them in this order.
   const rows = await db
     .selectFrom('transactions')
@@ -294,7 +298,7 @@ export async function listSignedOf(db: Db, blockchain: Blockchain, signer: strin
  * Claims signed transactions of a blockchain, in order to send them and look up their outcomes. EVM transactions are
  * claimed in nonce order, and Solana transactions in the order of their due times.
  */
-export async function claimSigned(
+export async function claimSignedTransactions(
   db: Db,
   blockchain: Blockchain,
   { now, leaseMs, limit }: ClaimOptions,
@@ -304,8 +308,8 @@ export async function claimSigned(
     .select('id')
     .where('blockchain', '=', blockchain)
     .where('state', '=', sql.lit('signed'))
-    .where('next_attempt_at', '<=', momentIn(now))
-    .where('lease_until', '<=', momentIn(now))
+    .where('next_attempt_at', '<=', momentSql(now))
+    .where('lease_until', '<=', momentSql(now))
     .$if(isEvm(blockchain), (query) => query.orderBy('nonce'))
     .$if(!isEvm(blockchain), (query) => query.orderBy('next_attempt_at').orderBy('id'))
     .limit(limit)
@@ -316,7 +320,7 @@ export async function claimSigned(
       () => due,
     )
     .updateTable('transactions')
-    .set((transaction) => ({ lease_until: momentIn(now, leaseMs), generation: transaction('generation', '+', 1) }))
+    .set((transaction) => ({ lease_until: momentSql(now, leaseMs), generation: transaction('generation', '+', 1) }))
     .where('id', 'in', ({ selectFrom }) => selectFrom('due').select('due.id'))
     .returningAll()
     .execute()
@@ -331,7 +335,7 @@ const compareNonces = (a: Pick<TransactionRow, 'id' | 'nonce'>, b: Pick<Transact
  * Changes a claimed transaction. Returns false without writing anything if the lease was lost or the transaction is
  * already finished.
  */
-export async function updateSigned(
+export async function updateSignedTransaction(
   db: Db,
   claimed: Pick<TransactionRow, 'id' | 'generation'>,
   changes: Updateable<TransactionsTable>,
@@ -347,7 +351,7 @@ export async function updateSigned(
 }
 
 /** Locks a transaction until the database transaction ends, and returns the run that pays for it. */
-export async function lockRunOf(db: Db, { id }: Pick<TransactionRow, 'id'>): Promise<string | null> {
+export async function lockTransactionAndReadRun(db: Db, { id }: Pick<TransactionRow, 'id'>): Promise<string | null> {
   const query = db.selectFrom('transactions').select('run').where('id', '=', id)
   const row = await query.$if(isPostgres(db), (builder) => builder.forNoKeyUpdate()).executeTakeFirst()
   return row?.run ?? null
@@ -357,7 +361,7 @@ export async function lockRunOf(db: Db, { id }: Pick<TransactionRow, 'id'>): Pro
  * Returns the time when the next unfinished transaction of a blockchain is due, whether claimed or not. Returns null if
  * there is none.
  */
-export async function nextSignedDue(db: Db, blockchain: Blockchain): Promise<number | null> {
+export async function readNextSignedDueAt(db: Db, blockchain: Blockchain): Promise<number | null> {
   const row = await db
     .selectFrom('transactions')
     .select(({ fn }) => fn.min('next_attempt_at').as('at'))
@@ -368,7 +372,7 @@ export async function nextSignedDue(db: Db, blockchain: Blockchain): Promise<num
 }
 
 /** Returns blockchains with transactions that aren't final, or whose blocks may still be reverted. */
-export async function blockchainsWithSigned(db: Db): Promise<Blockchain[]> {
+export async function listUnsettledBlockchains(db: Db): Promise<Blockchain[]> {
   const rows = await db
     .selectFrom('transactions')
     .select('blockchain')

@@ -60,7 +60,7 @@ export async function finalTransfers(db: Db, nftIds: readonly string[]): Promise
  *
  * @param last the NFT's final transfers
  */
-export function receiverNameOf(
+export function resolveReceiverName(
   nft: Pick<NftRow, 'owner' | 'receiver' | 'receiver_name'>,
   last: FinalTransfers | undefined,
 ): string | null {
@@ -72,15 +72,15 @@ export function receiverNameOf(
  * Selects transfers by the index of unsigned transfers. SQLite would prefer an index that also has the transfers that
  * failed before they were signed.
  */
-const waitingTransfers = (db: Db) =>
+const selectUnsignedTransfers = (db: Db) =>
   sql<Selectable<TransfersTable>>`transfers`.as<'transfers'>(
     isPostgres(db) ? sql`transfers` : sql`transfers indexed by transfers_unsigned`,
   )
 
 /** Returns whether a blockchain has unsigned transfers. */
-export async function hasUnsigned(db: Db, blockchain: Blockchain): Promise<boolean> {
+export async function hasUnsignedTransfers(db: Db, blockchain: Blockchain): Promise<boolean> {
   const row = await db
-    .selectFrom(waitingTransfers(db))
+    .selectFrom(selectUnsignedTransfers(db))
     .select('id')
     .where('blockchain', '=', blockchain)
     .where('status', '=', sql.lit('initiated'))
@@ -104,9 +104,14 @@ const isOfOtherRuns = (runs: readonly RunKey[]) => sql<boolean>`not exists (
  *
  * @param except excludes transfers of these runs
  */
-export async function listUnsigned(db: Db, blockchain: Blockchain, limit: number, except: readonly RunKey[] = []) {
+export async function listUnsignedTransfers(
+  db: Db,
+  blockchain: Blockchain,
+  limit: number,
+  except: readonly RunKey[] = [],
+) {
   return db
-    .selectFrom(waitingTransfers(db))
+    .selectFrom(selectUnsignedTransfers(db))
     .$if(except.length > 0, (query) => query.where(isOfOtherRuns(except)))
     .innerJoin('nfts', 'nfts.id', 'transfers.nft_id')
     .innerJoin('collections', 'collections.id', 'transfers.collection_id')
@@ -150,7 +155,7 @@ export async function listUnsigned(db: Db, blockchain: Blockchain, limit: number
  * Locks the unsigned transfers whose NFTs still have a token, and returns their IDs. Skips transfers that another
  * worker is signing.
  */
-export async function lockForSigning(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
+export async function lockTransfersForSigning(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await db
     .selectFrom('transfers')
     .select('id')
@@ -186,7 +191,7 @@ export async function assignTransfers(
 }
 
 /** Returns the transfer that a transaction executes, with its token. */
-export async function findTransferOf(db: Db, transactionId: string) {
+export async function findTransferByTransaction(db: Db, transactionId: string) {
   const row = await db
     .selectFrom('transfers')
     .innerJoin('nfts', 'nfts.id', 'transfers.nft_id')
@@ -212,7 +217,7 @@ export async function findTransferOf(db: Db, transactionId: string) {
  * Returns hashes of on-chain transactions that may have executed a pending transfer and that the database doesn't have.
  * Each of them transferred the token from the transfer's sender to its receiver.
  */
-export async function unknownMovesOf(db: Db, id: string) {
+export async function listUnknownMoves(db: Db, id: string) {
   return await db
     .selectFrom('transfers')
     .innerJoin('nfts', 'nfts.id', 'transfers.nft_id')
@@ -275,7 +280,7 @@ export async function transferFollowsUnfinal(
 }
 
 /** Increments the revert count of the NFT's pending transfer, which is stored with the NFT. */
-export async function countTransferRevert(db: Db, nftId: string): Promise<void> {
+export async function incrementTransferReverts(db: Db, nftId: string): Promise<void> {
   await db
     .updateTable('nfts')
     .set((nft) => ({ attempts: nft('attempts', '+', 1) }))
@@ -284,7 +289,7 @@ export async function countTransferRevert(db: Db, nftId: string): Promise<void> 
 }
 
 /** Resets the revert count for the next transfer of the NFT. */
-export async function forgetReverts(db: Db, nftId: string): Promise<void> {
+export async function resetReverts(db: Db, nftId: string): Promise<void> {
   await db.updateTable('nfts').set({ attempts: 0 }).where('id', '=', nftId).execute()
 }
 

@@ -6,7 +6,7 @@ import type { Db, UnknownMintsTable } from './schema.ts'
 export type UnknownMintRow = Selectable<UnknownMintsTable>
 export type FoundMint = Omit<UnknownMintRow, 'state' | 'signer' | 'directory' | 'reason' | 'found_at'>
 
-const OPEN = sql<boolean>`state <> 'released'`
+const IS_UNRELEASED = sql<boolean>`state <> 'released'`
 
 /**
  * Stores the on-chain mints that belong to no transaction in this database. Transactions are stored before they are
@@ -51,7 +51,7 @@ export async function addUnknownMembers(
 ): Promise<void> {
   // Lock the collection, so that only one of several concurrent processes records the members.
   await lockCollection(db, id)
-  if ((await openMintsOf(db, id)).length > 0) return
+  if ((await listUnreleasedMints(db, id)).length > 0) return
   const now = Date.now()
   const [hash, nowhere] = [`${contract_address}:${now}`, { start_id: '0', block_number: 0 }]
   await db
@@ -86,12 +86,12 @@ export async function knownMembers(db: Db, collectionId: string): Promise<KnownM
 }
 
 /** Removes mints above `block` after a reorg. A released mint is kept, in case it is mined again. */
-export async function forgetUnknownMints(db: Db, blockchain: EvmBlockchain, block: number): Promise<void> {
+export async function deleteUnknownMints(db: Db, blockchain: EvmBlockchain, block: number): Promise<void> {
   await db
     .deleteFrom('unknown_mints')
     .where('blockchain', '=', blockchain)
     .where('block_number', '>', block)
-    .where(OPEN)
+    .where(IS_UNRELEASED)
     .execute()
 }
 
@@ -103,7 +103,7 @@ export async function listFoundMints(db: Db, blockchain: Blockchain): Promise<Un
   const rows = await db
     .selectFrom('unknown_mints')
     .selectAll()
-    .where(OPEN)
+    .where(IS_UNRELEASED)
     .where('state', '=', sql.lit('found'))
     .where('blockchain', '=', blockchain)
     .execute()
@@ -113,24 +113,24 @@ export async function listFoundMints(db: Db, blockchain: Blockchain): Promise<Un
 }
 
 /** Returns the mints that prevent a collection from minting. */
-export async function openMintsOf(db: Db, collectionId: string): Promise<UnknownMintRow[]> {
+export async function listUnreleasedMints(db: Db, collectionId: string): Promise<UnknownMintRow[]> {
   return await db
     .selectFrom('unknown_mints')
     .selectAll()
     .where('collection_id', '=', collectionId)
-    .where(OPEN)
+    .where(IS_UNRELEASED)
     .orderBy('block_number')
     .execute()
 }
 
 /** Returns the given collections that can't mint because of unknown mints. */
-export async function withOpenMints(db: Db, collectionIds: readonly string[]): Promise<Set<string>> {
+export async function findBlockedCollections(db: Db, collectionIds: readonly string[]): Promise<Set<string>> {
   const rows = await db
     .selectFrom('unknown_mints')
     .select('collection_id')
     .distinct()
     .where('collection_id', 'in', collectionIds)
-    .where(OPEN)
+    .where(IS_UNRELEASED)
     .execute()
   return new Set(rows.map(({ collection_id }) => collection_id))
 }
@@ -151,11 +151,11 @@ export async function listUnknownMints(db: Db, { released = false } = {}) {
     .execute()
 }
 
-type Key = Pick<UnknownMintRow, 'collection_id' | 'hash'>
+type UnknownMintKey = Pick<UnknownMintRow, 'collection_id' | 'hash'>
 
 export async function updateUnknownMint(
   db: Db,
-  { collection_id, hash }: Key,
+  { collection_id, hash }: UnknownMintKey,
   changes: Partial<UnknownMintRow>,
 ): Promise<void> {
   await db
@@ -170,7 +170,7 @@ export async function updateUnknownMint(
  * Removes a mint that becomes a transaction of this database. Call this first in the transaction that adopts the mint.
  * Returns false if another process has already adopted the mint.
  */
-export async function removeUnknownMint(db: Db, { collection_id, hash }: Key): Promise<boolean> {
+export async function removeUnknownMint(db: Db, { collection_id, hash }: UnknownMintKey): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('unknown_mints')
     .where('collection_id', '=', collection_id)
@@ -180,7 +180,7 @@ export async function removeUnknownMint(db: Db, { collection_id, hash }: Key): P
 }
 
 /** Returns the transactions of a collection that count as lost and have token IDs. */
-export async function lostMintsOf(db: Db, collectionId: string) {
+export async function listLostMints(db: Db, collectionId: string) {
   return await db
     .selectFrom('transactions')
     .select(['start_id', 'token_count', 'id', 'hash'])

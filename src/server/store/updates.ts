@@ -63,7 +63,7 @@ export async function hasUnfinalUpdate(
   return row !== undefined
 }
 
-const WITH_NFT = [
+const UPDATE_COLUMNS = [
   ...(['updates.seq', 'updates.id', 'updates.request_id', 'updates.nft_id', 'updates.kind'] as const),
   ...(['updates.metadata', 'updates.files', 'updates.attempts'] as const),
   ...(['nfts.token_id', 'nfts.status as nft_status', 'nfts.owner', 'nfts.frozen', 'nfts.revision'] as const),
@@ -76,7 +76,7 @@ const WITH_NFT = [
  *
  * @param of.except excludes updates of these runs
  */
-export async function listSignable(
+export async function listSignableUpdates(
   db: Db,
   {
     blockchain,
@@ -89,7 +89,7 @@ export async function listSignable(
     .selectFrom('updates')
     .$if(except.length > 0, (query) => query.where(isOfOtherRuns(except)))
     .leftJoin('nfts', 'nfts.id', 'updates.nft_id')
-    .select(WITH_NFT)
+    .select(UPDATE_COLUMNS)
     .where('updates.blockchain', '=', blockchain)
     .where('updates.collection_id', '=', collectionId)
     .where('updates.step', '=', sql.lit('sign'))
@@ -125,14 +125,14 @@ const isOfOtherRuns = (runs: readonly string[]) => sql<boolean>`
       and requests.run in (${sql.join(runs)}))`
 
 /** An update with fields of its NFT, which are null for a commitment. */
-export type UpdateWithNft = Awaited<ReturnType<typeof listSignable>>[number]
+export type UpdateWithNft = Awaited<ReturnType<typeof listSignableUpdates>>[number]
 
 /** Returns the pending updates of a transaction. */
-export async function listUpdatesOf(db: Db, transactionId: string): Promise<UpdateWithNft[]> {
+export async function listUpdatesOfTransaction(db: Db, transactionId: string): Promise<UpdateWithNft[]> {
   return await db
     .selectFrom('updates')
     .leftJoin('nfts', 'nfts.id', 'updates.nft_id')
-    .select(WITH_NFT)
+    .select(UPDATE_COLUMNS)
     .where('updates.transaction_id', '=', transactionId)
     .where('updates.step', '=', sql.lit('chain'))
     .orderBy('updates.seq')
@@ -140,7 +140,7 @@ export async function listUpdatesOf(db: Db, transactionId: string): Promise<Upda
 }
 
 /** Returns the collection of a transaction with updates; null if it has none. */
-export async function collectionOfUpdates(db: Db, transactionId: string): Promise<string | null> {
+export async function findCollectionOfUpdates(db: Db, transactionId: string): Promise<string | null> {
   const row = await db
     .selectFrom('updates')
     .select('collection_id')
@@ -188,11 +188,11 @@ export async function updatesFollowUnfinal(
 }
 
 /** Returns the pending metadata updates of tokens in a collection. */
-export async function unsignedUpdatesOf(db: Db, collectionId: string, tokenIds: readonly string[]) {
+export async function listUnsignedUpdates(db: Db, collectionId: string, tokenIds: readonly string[]) {
   return await db
     .selectFrom('nfts')
     .innerJoin('updates', 'updates.nft_id', 'nfts.id')
-    .select([...WITH_NFT, 'updates.step', 'nfts.id as nft'])
+    .select([...UPDATE_COLUMNS, 'updates.step', 'nfts.id as nft'])
     .where('nfts.collection_id', '=', collectionId)
     .where('nfts.token_id', 'in', tokenIds)
     .where('updates.status', '=', sql.lit('initiated'))
@@ -204,7 +204,7 @@ export async function unsignedUpdatesOf(db: Db, collectionId: string, tokenIds: 
  * Returns the block of a collection's last final update, or of its deployment. No later update can be in an earlier
  * block.
  */
-export async function blockOfLastUpdate(
+export async function findBlockOfLastUpdate(
   db: Db,
   { id, transaction_id }: Pick<CollectionRow, 'id' | 'transaction_id'>,
 ): Promise<number> {
@@ -261,7 +261,7 @@ export async function setUnknownRevision(
 
 /** Returns the commitments of a collection with their transactions, oldest first. Omits failed commitments. */
 export async function listCommitments(db: Db, collectionId: string) {
-  const rows = await commitments(db, collectionId)
+  const rows = await selectCommitments(db, collectionId)
     .select(['updates.metadata as provenance', 'updates.first_token_id', 'updates.status', 'updates.id'])
     .select(['updates.reference_id', 'updates.files as terms', 'updates.transaction_id'])
     .orderBy('updates.seq')
@@ -280,7 +280,7 @@ export async function listCommitments(db: Db, collectionId: string) {
  * if it failed.
  */
 export async function findCommitment(db: Db, collectionId: string, provenance: string) {
-  const row = await commitments(db, collectionId)
+  const row = await selectCommitments(db, collectionId)
     .innerJoin('requests', 'requests.id', 'updates.request_id')
     .select(['updates.id as target_id', 'requests.accepted_at'])
     .where('updates.metadata', '=', provenance)
@@ -289,24 +289,24 @@ export async function findCommitment(db: Db, collectionId: string, provenance: s
 }
 
 /** Returns the terms and hashes of a collection's commitments. Omits commitments without terms. */
-export async function termsOfCommitments(db: Db, collectionId: string) {
-  const rows = await commitments(db, collectionId)
+export async function listCommitmentTerms(db: Db, collectionId: string) {
+  const rows = await selectCommitments(db, collectionId)
     .select(['updates.metadata as provenance', 'updates.files', 'updates.status'])
     .where('updates.files', 'is not', null)
     .execute()
-  return rows.map(({ files, ...row }) => ({ ...row, ...termsIn(files) }))
+  return rows.map(({ files, ...row }) => ({ ...row, ...parseTerms(files) }))
 }
 
 /** The terms of a commitment for a shuffled drop: the margin of the drop, or the hash that the commitment seals. */
 export type CommitmentTerms = { shuffle_margin: number } | { seal_of: string; leaves_url: string }
 
 /** Parses the terms of a commitment. */
-export const termsIn = (terms: string | null): Partial<{ [Key in TermOf]: string } & { shuffle_margin: number }> =>
+export const parseTerms = (terms: string | null): Partial<{ [Key in TermOf]: string } & { shuffle_margin: number }> =>
   terms === null ? {} : JSON.parse(terms)
 
 type TermOf = 'seal_of' | 'leaves_url'
 
-const commitments = (db: Db, collectionId: string) =>
+const selectCommitments = (db: Db, collectionId: string) =>
   db
     .selectFrom('updates')
     .where('updates.collection_id', '=', collectionId)
@@ -314,7 +314,7 @@ const commitments = (db: Db, collectionId: string) =>
     .where('updates.status', '<>', sql.lit('failed'))
 
 /** Deletes unknown updates above `block`, because a reorg removed their blocks. */
-export async function forgetUnknownUpdates(db: Db, blockchain: Blockchain, block: number): Promise<void> {
+export async function deleteUnknownUpdates(db: Db, blockchain: Blockchain, block: number): Promise<void> {
   await db
     .deleteFrom('unknown_updates')
     .where('blockchain', '=', blockchain)

@@ -4,7 +4,7 @@ import type { Db, TransactionsTable } from './schema.ts'
 import type { TransactionRow } from './transactions.ts'
 
 /** Returns whether a blockchain has settled transactions whose blocks may still be reverted. */
-export async function hasWatched(db: Db, blockchain: Blockchain): Promise<boolean> {
+export async function hasWatchedTransactions(db: Db, blockchain: Blockchain): Promise<boolean> {
   const row = await db
     .selectFrom('transactions')
     .select('id')
@@ -16,7 +16,7 @@ export async function hasWatched(db: Db, blockchain: Blockchain): Promise<boolea
 }
 
 /** Returns settled transactions whose blocks may still be reverted, oldest block first. */
-export async function listWatched(db: Db, blockchain: Blockchain): Promise<TransactionRow[]> {
+export async function listWatchedTransactions(db: Db, blockchain: Blockchain): Promise<TransactionRow[]> {
   return db
     .selectFrom('transactions')
     .selectAll()

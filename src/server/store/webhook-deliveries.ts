@@ -14,7 +14,7 @@ const withEvent = (db: Db, webhookId: string) =>
 export type Delivery = DeliveryRow & { type: string; body: string; created_at: number }
 
 /** Returns the due deliveries of a webhook, in the order of their due times. */
-export async function listDue(db: Db, webhookId: string, now: number, limit: number): Promise<Delivery[]> {
+export async function listDueDeliveries(db: Db, webhookId: string, now: number, limit: number): Promise<Delivery[]> {
   return withEvent(db, webhookId)
     .where('webhook_deliveries.state', '=', sql.lit('waiting'))
     .where('webhook_deliveries.next_attempt_at', '<=', now)
@@ -58,7 +58,7 @@ export async function recordAttempt(
 }
 
 /** Marks pending deliveries of a webhook as failed. With `before`, marks only deliveries of events up to that time. */
-export async function giveUp(db: Db, webhookId: string, error: string, before?: number): Promise<void> {
+export async function failPendingDeliveries(db: Db, webhookId: string, error: string, before?: number): Promise<void> {
   await db
     .updateTable('webhook_deliveries')
     .set({ state: 'failed', error })
@@ -123,7 +123,7 @@ export async function countDeliveries(db: Db, webhookId?: string): Promise<Map<s
 }
 
 /** Counts pending deliveries, including those for listeners. */
-export async function countWaiting(db: Db): Promise<number> {
+export async function countPendingDeliveries(db: Db): Promise<number> {
   const { count } = await db
     .selectFrom('webhook_deliveries')
     .select(({ fn }) => fn.countAll().as('count'))
@@ -145,7 +145,7 @@ export async function removeDeliveries(db: Db, webhookId: string, eventIds: read
  * Deletes expired listeners, and a batch of events that are older than `before` and have no pending delivery. Returns
  * false if nothing is left to delete.
  */
-export async function forgetOld(db: Db, before: number, now: number, limit: number): Promise<boolean> {
+export async function deleteOldEvents(db: Db, before: number, now: number, limit: number): Promise<boolean> {
   // An expired listener has only pending deliveries, because deliveries that a listener has read are deleted. Removing
   // a webhook also deletes its deliveries.
   await db

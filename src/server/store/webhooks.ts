@@ -1,6 +1,6 @@
 import type { Insertable, Selectable } from 'kysely'
 import type { ClaimOptions } from './claim.ts'
-import { momentIn } from './dialect.ts'
+import { momentSql } from './dialect.ts'
 import type { Db, WebhooksTable } from './schema.ts'
 
 export type WebhookRow = Selectable<WebhooksTable>
@@ -36,7 +36,7 @@ export async function findWebhook(db: Db, id: string): Promise<ListedWebhook | n
  * Returns whether there is an active webhook to which events are sent. Listeners don't count, because they read events
  * from the database.
  */
-export async function isSentTo(db: Db): Promise<boolean> {
+export async function hasActiveWebhooks(db: Db): Promise<boolean> {
   const active = db.selectFrom('webhooks').select('id').where('kind', '=', 'url').where('status', '=', 'active')
   return (await active.limit(1).executeTakeFirst()) !== undefined
 }
@@ -65,15 +65,15 @@ export async function claimWebhooks(db: Db, { now, leaseMs, limit }: ClaimOption
     .select('id')
     .where('kind', '=', 'url')
     .where('status', '=', 'active')
-    .where('lease_until', '<=', momentIn(now))
-    .where('next_attempt_at', '<=', momentIn(now))
+    .where('lease_until', '<=', momentSql(now))
+    .where('next_attempt_at', '<=', momentSql(now))
     .where(({ exists, selectFrom }) =>
       exists(
         selectFrom('webhook_deliveries')
           .select('event_id')
           .whereRef('webhook_deliveries.webhook_id', '=', 'webhooks.id')
           .where('state', '=', 'waiting')
-          .where('webhook_deliveries.next_attempt_at', '<=', momentIn(now)),
+          .where('webhook_deliveries.next_attempt_at', '<=', momentSql(now)),
       ),
     )
     .orderBy('next_attempt_at')
@@ -84,23 +84,23 @@ export async function claimWebhooks(db: Db, { now, leaseMs, limit }: ClaimOption
   return (
     db
       .updateTable('webhooks')
-      .set((webhook) => ({ lease_until: momentIn(now, leaseMs), generation: webhook('generation', '+', 1) }))
+      .set((webhook) => ({ lease_until: momentSql(now, leaseMs), generation: webhook('generation', '+', 1) }))
       .where('id', 'in', ids)
       // Check again, because another process may have claimed the webhook.
-      .where('lease_until', '<=', momentIn(now))
+      .where('lease_until', '<=', momentSql(now))
       .returningAll()
       .execute()
   )
 }
 
-type Claimed = Pick<WebhookRow, 'id' | 'generation'>
+type ClaimedWebhook = Pick<WebhookRow, 'id' | 'generation'>
 
 /**
  * Changes a claimed webhook. Returns false without writing anything if the lease was lost or the webhook was deleted.
  */
 export async function updateClaimedWebhook(
   db: Db,
-  { id, generation }: Claimed,
+  { id, generation }: ClaimedWebhook,
   changes: Partial<WebhookRow>,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
@@ -143,6 +143,6 @@ export async function findListenerSecret(db: Db, accountId: string): Promise<str
   return row?.secret ?? null
 }
 
-export async function prolongListener(db: Db, id: string, until: number): Promise<void> {
+export async function extendListener(db: Db, id: string, until: number): Promise<void> {
   await db.updateTable('webhooks').set({ expires_at: until }).where('id', '=', id).execute()
 }

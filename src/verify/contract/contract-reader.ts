@@ -1,5 +1,5 @@
 import { GdnError } from '../../core/errors.ts'
-import { callOf } from '../abi.ts'
+import { encodeCall } from '../abi.ts'
 import type { CallResult, ChainReader } from '../chain-reader.ts'
 
 /** The answer of a contract, which is either a value or the reason why there is none. */
@@ -21,19 +21,19 @@ export interface ContractCall<Value> {
 }
 
 export interface ContractReader {
-  ask<Value>(questions: readonly ContractCall<Value>[]): Promise<CallOutcome<Value>[]>
+  call<Value>(questions: readonly ContractCall<Value>[]): Promise<CallOutcome<Value>[]>
   /** Reads storage slots, which proxies use for their addresses. */
-  storage(slots: readonly string[]): Promise<CallOutcome<string>[]>
+  readStorage(slots: readonly string[]): Promise<CallOutcome<string>[]>
   /** Reads the code at an address. The code is `0x` if there is none. */
   codeAt(address: string): Promise<CallOutcome<string>>
 }
 
 /** Gas limit of a call. It suffices for any read-only function, but limits a result to about 1 MiB. */
-const GAS = '0x2dc6c0'
-const MAX_MESSAGE = 120
+const CALL_GAS = '0x2dc6c0'
+const MAX_MESSAGE_LENGTH = 120
 /** Maximum size of a result in bytes. */
-const MAX_BYTES = 128 * 1024
-const MAX_LARGE_BYTES = 4 * 1024 * 1024
+const MAX_RESULT_BYTES = 128 * 1024
+const MAX_LARGE_RESULT_BYTES = 4 * 1024 * 1024
 
 type Node = Pick<ChainReader, 'call' | 'codeAt' | 'storageAt'>
 
@@ -43,7 +43,7 @@ type Node = Pick<ChainReader, 'call' | 'codeAt' | 'storageAt'>
  *
  * @param block number of the block as a JSON-RPC quantity
  */
-export function contractReader(node: Node, contract: string, block: string): ContractReader {
+export function createContractReader(node: Node, contract: string, block: string): ContractReader {
   const orOneByOne = async <Asked>(calls: readonly Asked[], ask: (part: readonly Asked[]) => Promise<CallResult[]>) => {
     try {
       return await ask(calls)
@@ -62,17 +62,17 @@ export function contractReader(node: Node, contract: string, block: string): Con
     }
   }
   return {
-    async ask(questions) {
+    async call(questions) {
       const calls = questions.map(({ to = contract, signature, args = [], isLarge = false }) => {
-        const call = { to, data: callOf(signature, ...args) }
-        return isLarge ? call : { ...call, gas: GAS }
+        const call = { to, data: encodeCall(signature, ...args) }
+        return isLarge ? call : { ...call, gas: CALL_GAS }
       })
       const results = await orOneByOne(calls, (part) => node.call(part, block))
-      return questions.map((question, at) => outcomeOf(results[at], question))
+      return questions.map((question, at) => toOutcome(results[at], question))
     },
-    async storage(slots) {
+    async readStorage(slots) {
       const results = await orOneByOne(slots, (part) => node.storageAt(contract, part, block))
-      return slots.map((_, at) => outcomeOf(results[at], { decode: String }))
+      return slots.map((_, at) => toOutcome(results[at], { decode: String }))
     },
     async codeAt(address) {
       const [result] = await orOneByOne([address], (addresses) => node.codeAt(addresses, block))
@@ -81,13 +81,13 @@ export function contractReader(node: Node, contract: string, block: string): Con
   }
 }
 
-function outcomeOf<Value>(
+function toOutcome<Value>(
   result: CallResult | undefined,
   { decode, isLarge = false }: Pick<ContractCall<Value>, 'decode' | 'isLarge'>,
 ): CallOutcome<Value> {
   if (result?.kind !== 'value') return { problem: describeFailure(result) }
   if (result.data === '0x') return { problem: 'returns no data' }
-  const maxBytes = isLarge ? MAX_LARGE_BYTES : MAX_BYTES
+  const maxBytes = isLarge ? MAX_LARGE_RESULT_BYTES : MAX_RESULT_BYTES
   if (result.data.length > 2 + 2 * maxBytes) return { problem: `returns more than ${maxBytes / 1024} KiB` }
   const value = decode(result.data)
   return value === null ? { problem: 'returns malformed data' } : { value }
@@ -99,15 +99,16 @@ function outcomeOf<Value>(
 function describeFailure(result: CallResult | undefined): string {
   if (result?.kind === 'reverted') return 'reverts'
   const message = result?.kind === 'failed' ? result.message : 'no response'
-  return `failed on the node: ${message.slice(0, MAX_MESSAGE)}`
+  return `failed on the node: ${message.slice(0, MAX_MESSAGE_LENGTH)}`
 }
 
 const isNodeError = (error: unknown): error is GdnError =>
   error instanceof GdnError && (error.code === 'unreachable' || error.code === 'bad_answer')
 
 /** Returns the value of an answer, or null. */
-export const valueIn = <Value>(answer: CallOutcome<Value> | undefined): Value | null =>
+export const valueOrNull = <Value>(answer: CallOutcome<Value> | undefined): Value | null =>
   answer !== undefined && 'value' in answer ? answer.value : null
 
 /** Returns the reason why an answer has no value, or null if it has one. */
-export const problemOf = (answer: CallOutcome<unknown>): string | null => ('problem' in answer ? answer.problem : null)
+export const problemOrNull = (answer: CallOutcome<unknown>): string | null =>
+  'problem' in answer ? answer.problem : null

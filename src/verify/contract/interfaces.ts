@@ -1,8 +1,8 @@
 import { decodeNumber } from '../abi.ts'
-import { type ContractCall, type ContractReader, problemOf, valueIn } from './contract-reader.ts'
+import { type ContractCall, type ContractReader, problemOrNull, valueOrNull } from './contract-reader.ts'
 
 /** Interfaces that gdn recognizes, by their ERC-165 IDs. */
-const INTERFACES = {
+const INTERFACE_NAMES = {
   '80ac58cd': 'ERC-721',
   '5b5e139f': 'ERC-721 metadata',
   '780e9d63': 'ERC-721 enumerable',
@@ -21,7 +21,7 @@ const INTERFACES = {
   '48e2b093': 'ERC-2535 diamond',
 } as const
 
-export type InterfaceName = (typeof INTERFACES)[keyof typeof INTERFACES]
+export type InterfaceName = (typeof INTERFACE_NAMES)[keyof typeof INTERFACE_NAMES]
 export type TokenStandard = 'erc721' | 'erc1155' | 'erc20'
 
 export interface Interfaces {
@@ -31,7 +31,7 @@ export interface Interfaces {
    */
   erc165: 'supported' | 'contradictory' | 'not_supported'
   /** The interfaces that the contract claims, even if its answers can't be trusted. */
-  claimed: InterfaceName[]
+  claimedInterfaces: InterfaceName[]
   /**
    * The standard whose functions the contract implements. If there are several such standards, the claims decide
    * between ERC-721 and ERC-1155. Null if neither the functions nor the claims determine the standard.
@@ -55,7 +55,7 @@ const supportsInterface = (id: string): ContractCall<boolean> => ({
   },
 })
 
-const number = (signature: string, ...args: readonly (bigint | string)[]): ContractCall<bigint> => ({
+const numberCall = (signature: string, ...args: readonly (bigint | string)[]): ContractCall<bigint> => ({
   signature,
   args,
   decode: decodeNumber,
@@ -63,43 +63,43 @@ const number = (signature: string, ...args: readonly (bigint | string)[]): Contr
 
 /** Reads which interfaces a contract claims, and whether its functions confirm the claims. */
 export async function readInterfaces(reader: ContractReader): Promise<Interfaces> {
-  const ids = Object.keys(INTERFACES) as (keyof typeof INTERFACES)[]
+  const ids = Object.keys(INTERFACE_NAMES) as (keyof typeof INTERFACE_NAMES)[]
   const [[erc165, never, ...answers], functions, unknown] = await Promise.all([
-    reader.ask([supportsInterface('01ffc9a7'), supportsInterface('ffffffff'), ...ids.map(supportsInterface)]),
-    reader.ask([
-      number('balanceOf(address)', ORDINARY_ADDRESS),
-      number('balanceOf(address,uint256)', ORDINARY_ADDRESS, 0n),
-      number('totalSupply()'),
-      number('decimals()'),
-      number('isApprovedForAll(address,address)', ORDINARY_ADDRESS, ORDINARY_ADDRESS),
+    reader.call([supportsInterface('01ffc9a7'), supportsInterface('ffffffff'), ...ids.map(supportsInterface)]),
+    reader.call([
+      numberCall('balanceOf(address)', ORDINARY_ADDRESS),
+      numberCall('balanceOf(address,uint256)', ORDINARY_ADDRESS, 0n),
+      numberCall('totalSupply()'),
+      numberCall('decimals()'),
+      numberCall('isApprovedForAll(address,address)', ORDINARY_ADDRESS, ORDINARY_ADDRESS),
     ]),
     // No contract has this function. If a contract answers the call, its fallback answers all calls.
-    reader.ask([{ signature: 'gdn_function_that_does_not_exist()', decode: String }]),
+    reader.call([{ signature: 'gdn_function_that_does_not_exist()', decode: String }]),
   ])
-  const claimed = ids.filter((_, at) => valueIn(answers[at]) === true).map((id) => INTERFACES[id])
+  const claimedInterfaces = ids.filter((_, at) => valueOrNull(answers[at]) === true).map((id) => INTERFACE_NAMES[id])
   const contradictions: string[] = []
-  if (valueIn(unknown[0]) !== null)
+  if (valueOrNull(unknown[0]) !== null)
     contradictions.push('it responds to functions that do not exist, so its responses prove nothing')
-  if (valueIn(never) === true)
+  if (valueOrNull(never) === true)
     contradictions.push('it claims to support the interface 0xffffffff, which ERC-165 forbids')
-  if (valueIn(erc165) !== true && claimed.length > 0) {
-    contradictions.push(`it claims to support ${claimed[0]}, but not ERC-165 itself`)
+  if (valueOrNull(erc165) !== true && claimedInterfaces.length > 0) {
+    contradictions.push(`it claims to support ${claimedInterfaces[0]}, but not ERC-165 itself`)
   }
   const answersAll = contradictions.length === 0
-  const standards = standardsOf(functions.map(valueIn))
-  contradictions.push(...listUnconfirmed(claimed, standards))
+  const standards = detectStandards(functions.map(valueOrNull))
+  contradictions.push(...listUnconfirmed(claimedInterfaces, standards))
   const [first, ...otherStandards] = standards
   return {
-    erc165: valueIn(erc165) === null ? 'not_supported' : answersAll ? 'supported' : 'contradictory',
-    claimed,
-    standard: otherStandards.length === 0 ? (first ?? null) : standardOfClaims(claimed),
+    erc165: valueOrNull(erc165) === null ? 'not_supported' : answersAll ? 'supported' : 'contradictory',
+    claimedInterfaces,
+    standard: otherStandards.length === 0 ? (first ?? null) : selectClaimedStandard(claimedInterfaces),
     contradictions,
-    problem: erc165 === undefined ? 'has no response' : problemOf(erc165),
+    problem: erc165 === undefined ? 'has no response' : problemOrNull(erc165),
   }
 }
 
 /** Returns the standards whose functions a contract implements. */
-function standardsOf([balance, balanceOfToken, supply, decimals, approved]: readonly (
+function detectStandards([balance, balanceOfToken, supply, decimals, approved]: readonly (
   | bigint
   | null
 )[]): TokenStandard[] {
@@ -110,7 +110,7 @@ function standardsOf([balance, balanceOfToken, supply, decimals, approved]: read
   return standards
 }
 
-function standardOfClaims(claimed: readonly InterfaceName[]): TokenStandard | null {
+function selectClaimedStandard(claimed: readonly InterfaceName[]): TokenStandard | null {
   const is721 = claimed.includes('ERC-721')
   return is721 === claimed.includes('ERC-1155') ? null : is721 ? 'erc721' : 'erc1155'
 }

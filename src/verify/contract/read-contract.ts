@@ -1,5 +1,11 @@
 import { decodeAddress, decodeAddresses, decodeNumber, decodeString, splitWords } from '../abi.ts'
-import { type CallOutcome, type ContractCall, type ContractReader, problemOf, valueIn } from './contract-reader.ts'
+import {
+  type CallOutcome,
+  type ContractCall,
+  type ContractReader,
+  problemOrNull,
+  valueOrNull,
+} from './contract-reader.ts'
 import { type InterfaceName, type Interfaces, readInterfaces, type TokenStandard } from './interfaces.ts'
 import { type ProxyFacts, readProxy } from './proxy.ts'
 import { type Role, readRoles } from './roles.ts'
@@ -45,18 +51,18 @@ export interface ContractFacts {
 }
 
 /** Functions that return the maximum number of tokens. */
-const MAX_SUPPLY = ['maxSupply()', 'MAX_SUPPLY()', 'maxTotalSupply()', 'cap()']
+const MAX_SUPPLY_FUNCTIONS = ['maxSupply()', 'MAX_SUPPLY()', 'maxTotalSupply()', 'cap()']
 
 /** The sale price for which royalties are requested. For this price, royalties are in basis points. */
-const PRICE = 10_000n
+const SAMPLE_PRICE = 10_000n
 
-const text = (signature: string): ContractCall<string> => ({ signature, decode: decodeString })
-const address = (signature: string): ContractCall<string> => ({ signature, decode: decodeAddress })
-const number = (signature: string): ContractCall<bigint> => ({ signature, decode: decodeNumber })
+const textCall = (signature: string): ContractCall<string> => ({ signature, decode: decodeString })
+const addressCall = (signature: string): ContractCall<string> => ({ signature, decode: decodeAddress })
+const numberCall = (signature: string): ContractCall<bigint> => ({ signature, decode: decodeNumber })
 
-export const royaltyOf = (token: bigint): ContractCall<Royalty> => ({
+export const royaltyCall = (token: bigint): ContractCall<Royalty> => ({
   signature: 'royaltyInfo(uint256,uint256)',
-  args: [token, PRICE],
+  args: [token, SAMPLE_PRICE],
   decode(data) {
     const [receiver, amount, ...extraWords] = splitWords(data) ?? []
     const receiverAddress = receiver === undefined ? null : decodeAddress(receiver)
@@ -66,13 +72,13 @@ export const royaltyOf = (token: bigint): ContractCall<Royalty> => ({
 })
 
 /** Collects values, and the reasons why other values can't be read. */
-class Facts {
-  readonly reasons: Record<string, string> = {}
+class FieldCollector {
+  readonly unreadableReasons: Record<string, string> = {}
 
   take<Value>(field: string, { signature }: ContractCall<Value>, answer: CallOutcome<Value> | undefined): Value | null {
-    const value = valueIn(answer)
+    const value = valueOrNull(answer)
     if (value === null)
-      this.reasons[field] = `${signature} ${answer === undefined ? 'has no response' : problemOf(answer)}`
+      this.unreadableReasons[field] = `${signature} ${answer === undefined ? 'has no response' : problemOrNull(answer)}`
     return value
   }
 }
@@ -83,7 +89,7 @@ class Facts {
  * @param code the contract's code, which must not be empty
  */
 export async function readContract(reader: ContractReader, code: string): Promise<ContractFacts> {
-  const facts = new Facts()
+  const facts = new FieldCollector()
   const [interfaces, proxy, roles, answers] = await Promise.all([
     readInterfaces(reader),
     readProxy(reader, code),
@@ -91,41 +97,45 @@ export async function readContract(reader: ContractReader, code: string): Promis
     readFields(reader, facts),
   ])
   const { supplies, ...fields } = answers
-  if (interfaces.problem !== null) facts.reasons.interfaces = `supportsInterface(bytes4) ${interfaces.problem}`
-  if ('problem' in roles) facts.reasons.roles = roles.problem
-  if (proxy?.problem != null) facts.reasons.implementation = proxy.problem
-  const max = maxSupplyOf(supplies, facts)
-  const contradictions = [...interfaces.contradictions, ...contradictionsIn({ ...fields, ...max }, interfaces.claimed)]
+  if (interfaces.problem !== null)
+    facts.unreadableReasons.interfaces = `supportsInterface(bytes4) ${interfaces.problem}`
+  if ('problem' in roles) facts.unreadableReasons.roles = roles.problem
+  if (proxy?.problem != null) facts.unreadableReasons.implementation = proxy.problem
+  const max = selectMaxSupply(supplies, facts)
+  const contradictions = [
+    ...interfaces.contradictions,
+    ...findContradictions({ ...fields, ...max }, interfaces.claimedInterfaces),
+  ]
   return {
     ...fields,
     ...max,
     standard: interfaces.standard,
     erc165: interfaces.erc165,
-    interfaces: interfaces.claimed,
+    interfaces: interfaces.claimedInterfaces,
     code_bytes: (code.length - 2) / 2,
     proxy,
     roles: 'roles' in roles ? roles.roles : null,
     contradictions,
-    not_readable: facts.reasons,
+    not_readable: facts.unreadableReasons,
   }
 }
 
-async function readFields(reader: ContractReader, facts: Facts) {
+async function readFields(reader: ContractReader, facts: FieldCollector) {
   const calls = {
-    name: text('name()'),
-    symbol: text('symbol()'),
-    contract_uri: text('contractURI()'),
-    owner: address('owner()'),
-    pending_owner: address('pendingOwner()'),
-    transfer_validator: address('getTransferValidator()'),
+    name: textCall('name()'),
+    symbol: textCall('symbol()'),
+    contract_uri: textCall('contractURI()'),
+    owner: addressCall('owner()'),
+    pending_owner: addressCall('pendingOwner()'),
+    transfer_validator: addressCall('getTransferValidator()'),
   }
   const admins: ContractCall<string[]> = { signature: 'getAdmins()', decode: decodeAddresses }
-  const total = number('totalSupply()')
+  const total = numberCall('totalSupply()')
   const names = Object.keys(calls) as (keyof typeof calls)[]
   const [texts, [admin], [supply, ...supplies], royalty] = await Promise.all([
-    reader.ask(Object.values(calls)),
-    reader.ask([admins]),
-    reader.ask([total, ...MAX_SUPPLY.map(number)]),
+    reader.call(Object.values(calls)),
+    reader.call([admins]),
+    reader.call([total, ...MAX_SUPPLY_FUNCTIONS.map(numberCall)]),
     readRoyalty(reader, facts),
   ])
   const values = names.map((name, at): [string, string | null] => [name, facts.take(name, calls[name], texts[at])])
@@ -142,47 +152,49 @@ async function readFields(reader: ContractReader, facts: Facts) {
 const FIRST_TOKENS = [1n, 0n]
 
 /** Reads the royalty of an existing token if possible, because some contracts return no royalty for other tokens. */
-async function readRoyalty(reader: ContractReader, facts: Facts) {
+async function readRoyalty(reader: ContractReader, facts: FieldCollector) {
   const byIndex: ContractCall<bigint> = { signature: 'tokenByIndex(uint256)', args: [0n], decode: decodeNumber }
   const ownerOf = (token: bigint): ContractCall<string> => ({
     ...{ signature: 'ownerOf(uint256)', args: [token], decode: decodeAddress },
   })
   const [owners, answers, [indexed]] = await Promise.all([
-    reader.ask(FIRST_TOKENS.map(ownerOf)),
-    reader.ask(FIRST_TOKENS.map(royaltyOf)),
-    reader.ask([byIndex]),
+    reader.call(FIRST_TOKENS.map(ownerOf)),
+    reader.call(FIRST_TOKENS.map(royaltyCall)),
+    reader.call([byIndex]),
   ])
-  const owned = owners.findIndex((owner) => ownerOrNull(valueIn(owner)) !== null)
-  const listed = owned === -1 ? valueIn(indexed) : null
-  const [ofListed] = listed === null ? [] : await reader.ask([royaltyOf(listed)])
+  const owned = owners.findIndex((owner) => nullIfZeroAddress(valueOrNull(owner)) !== null)
+  const listed = owned === -1 ? valueOrNull(indexed) : null
+  const [ofListed] = listed === null ? [] : await reader.call([royaltyCall(listed)])
   const [token = 1n, answer] = listed === null ? [FIRST_TOKENS[owned], answers[Math.max(0, owned)]] : [listed, ofListed]
-  const royalty = facts.take('royalty', royaltyOf(token), answer)
+  const royalty = facts.take('royalty', royaltyCall(token), answer)
   return { royalty, royalty_token: royalty === null ? null : token.toString() }
 }
 
 /**
  * Returns the owner of a token, or null for the zero address, which some contracts return for tokens that don't exist.
  */
-export const ownerOrNull = (owner: string | null): string | null =>
+export const nullIfZeroAddress = (owner: string | null): string | null =>
   owner === null || /^0x0+$/.test(owner) ? null : owner
 
-function maxSupplyOf(answers: readonly CallOutcome<bigint>[], facts: Facts) {
-  const at = answers.findIndex((answer) => valueIn(answer) !== null)
-  const [maxSupply, max_supply_function = null] = [valueIn(answers[at]), MAX_SUPPLY[at]]
+function selectMaxSupply(answers: readonly CallOutcome<bigint>[], facts: FieldCollector) {
+  const at = answers.findIndex((answer) => valueOrNull(answer) !== null)
+  const [maxSupply, max_supply_function = null] = [valueOrNull(answers[at]), MAX_SUPPLY_FUNCTIONS[at]]
   if (maxSupply === null || max_supply_function === null) {
-    const reasons = new Set(answers.map(problemOf))
+    const reasons = new Set(answers.map(problemOrNull))
     const why =
-      reasons.size === 1 ? [...reasons][0] : MAX_SUPPLY.map((_, i) => answers[i] && problemOf(answers[i])).join(', ')
-    facts.reasons.max_supply = `${MAX_SUPPLY.join(', ')}: ${why ?? 'no response'}`
+      reasons.size === 1
+        ? [...reasons][0]
+        : MAX_SUPPLY_FUNCTIONS.map((_, i) => answers[i] && problemOrNull(answers[i])).join(', ')
+    facts.unreadableReasons.max_supply = `${MAX_SUPPLY_FUNCTIONS.join(', ')}: ${why ?? 'no response'}`
     return { max_supply: null, max_supply_function: null }
   }
   if (maxSupply > 0n) return { max_supply: String(maxSupply), max_supply_function }
   // In the contracts of gdn and thirdweb, 0 means that there is no maximum.
-  facts.reasons.max_supply = `${max_supply_function} returns 0, which means no maximum in contracts of gdn and thirdweb`
+  facts.unreadableReasons.max_supply = `${max_supply_function} returns 0, which means no maximum in contracts of gdn and thirdweb`
   return { max_supply: null, max_supply_function }
 }
 
-function contradictionsIn(
+function findContradictions(
   facts: Pick<ContractFacts, 'royalty' | 'total_supply' | 'max_supply' | 'max_supply_function'>,
   claimed: readonly InterfaceName[],
 ): string[] {

@@ -1,7 +1,13 @@
 import { decodeAddress, decodeNumber, decodeString, splitWords } from '../abi.ts'
-import { type CallOutcome, type ContractCall, type ContractReader, problemOf, valueIn } from './contract-reader.ts'
+import {
+  type CallOutcome,
+  type ContractCall,
+  type ContractReader,
+  problemOrNull,
+  valueOrNull,
+} from './contract-reader.ts'
 import { type Interfaces, readInterfaces } from './interfaces.ts'
-import { ownerOrNull, type Royalty, royaltyOf } from './read-contract.ts'
+import { nullIfZeroAddress, type Royalty, royaltyCall } from './read-contract.ts'
 
 /** The data that a contract reports about one of its tokens at one block. A value is null if it can't be read. */
 export interface TokenFacts {
@@ -32,7 +38,7 @@ interface TokenReadings extends TokenFacts {
  * Reads the maximum supply from `getTokenInfo` of Zora's ERC-1155 contracts, which returns a tuple of URI, maximum
  * supply and number of minted tokens.
  */
-const zoraMaximum = (token: bigint): ContractCall<bigint> => ({
+const zoraMaximumCall = (token: bigint): ContractCall<bigint> => ({
   signature: 'getTokenInfo(uint256)',
   args: [token],
   decode(data) {
@@ -47,30 +53,30 @@ export async function readToken(reader: ContractReader, token: bigint): Promise<
   const number = (signature: string): ContractCall<bigint> => ({ signature, args, decode: decodeNumber })
   const uri = (signature: string): ContractCall<string> => ({ signature, args, decode: decodeString, isLarge: true })
   const ownerOf: ContractCall<string> = { signature: 'ownerOf(uint256)', args, decode: decodeAddress }
-  const maxima = [number('maxTotalSupply(uint256)'), number('maxSupply(uint256)'), zoraMaximum(token)]
+  const maxima = [number('maxTotalSupply(uint256)'), number('maxSupply(uint256)'), zoraMaximumCall(token)]
   const [interfaces, [owner], [tokenUri], [uri1155], [royalty], [supply, ...maximum], [state]] = await Promise.all([
     readInterfaces(reader),
-    reader.ask([ownerOf]),
-    reader.ask([uri('tokenURI(uint256)')]),
-    reader.ask([uri('uri(uint256)')]),
-    reader.ask([royaltyOf(token)]),
-    reader.ask([number('totalSupply(uint256)'), ...maxima]),
-    reader.ask([{ signature: 'metadataState(uint256)', args, decode: splitWords }]),
+    reader.call([ownerOf]),
+    reader.call([uri('tokenURI(uint256)')]),
+    reader.call([uri('uri(uint256)')]),
+    reader.call([royaltyCall(token)]),
+    reader.call([number('totalSupply(uint256)'), ...maxima]),
+    reader.call([{ signature: 'metadataState(uint256)', args, decode: splitWords }]),
   ])
-  const holder = ownerOrNull(valueIn(owner))
-  const standard = standardOf(interfaces, holder)
+  const holder = nullIfZeroAddress(valueOrNull(owner))
+  const standard = selectStandard(interfaces, holder)
   const not_readable: Record<string, string> = {}
   const take = <Value>(field: string, signature: string, answer: CallOutcome<Value> | undefined): Value | null => {
-    const value = valueIn(answer)
+    const value = valueOrNull(answer)
     if (value === null)
-      not_readable[field] = `${signature} ${answer === undefined ? 'has no response' : problemOf(answer)}`
+      not_readable[field] = `${signature} ${answer === undefined ? 'has no response' : problemOrNull(answer)}`
     return value
   }
   const is721 = standard !== 'erc1155'
   if (is721) take('owner', ownerOf.signature, owner)
   const text = is721 ? take('token_uri', 'tokenURI(uint256)', tokenUri) : take('token_uri', 'uri(uint256)', uri1155)
   const total = is721 ? null : take('total_supply', 'totalSupply(uint256)', supply)
-  const limits = maximum.map(valueIn).filter((limit) => limit !== null)
+  const limits = maximum.map(valueOrNull).filter((limit) => limit !== null)
   if (!is721 && limits.length === 0) {
     not_readable.max_supply = `${maxima.map(({ signature }) => signature).join(', ')}: no response`
   }
@@ -84,13 +90,13 @@ export async function readToken(reader: ContractReader, token: bigint): Promise<
     contradictions: interfaces.contradictions,
     not_readable,
     exists: is721 ? holder !== null : text !== null,
-    isOfGdn: valueIn(state) !== null,
+    isOfGdn: valueOrNull(state) !== null,
     interfaces,
   }
 }
 
-function standardOf({ standard, claimed }: Interfaces, owner: string | null): TokenFacts['standard'] {
+function selectStandard({ standard, claimedInterfaces }: Interfaces, owner: string | null): TokenFacts['standard'] {
   if (standard === 'erc721' || standard === 'erc1155') return standard
   if (owner !== null) return 'erc721'
-  return claimed.includes('ERC-1155') ? 'erc1155' : null
+  return claimedInterfaces.includes('ERC-1155') ? 'erc1155' : null
 }

@@ -1,6 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { decodeAddress, decodeNumber } from '../abi.ts'
-import { type ContractReader, problemOf, valueIn } from './contract-reader.ts'
+import { type ContractReader, problemOrNull, valueOrNull } from './contract-reader.ts'
 
 /** A role in OpenZeppelin's AccessControl. */
 export interface Role {
@@ -23,53 +23,53 @@ const STANDARD_ROLES = [DEFAULT_ADMIN, 'MINTER_ROLE']
 const ROLE_NAMES = [...STANDARD_ROLES, 'PAUSER_ROLE', 'BURNER_ROLE', 'UPGRADER_ROLE', 'TRANSFER_ROLE', 'METADATA_ROLE']
 const MAX_MEMBERS = 20
 
-const idOf = (name: string): string =>
+const computeRoleId = (name: string): string =>
   name === DEFAULT_ADMIN ? `0x${'0'.repeat(64)}` : `0x${Buffer.from(keccak_256(Buffer.from(name))).toString('hex')}`
 
 /** Reads the members of the usual roles, or returns the reason why the contract has no roles. */
 export async function readRoles(reader: ContractReader): Promise<{ roles: Role[] } | { problem: string }> {
-  const ids = ROLE_NAMES.map(idOf)
+  const ids = ROLE_NAMES.map(computeRoleId)
   const [admins, counts] = await Promise.all([
-    reader.ask(ids.map((id) => ({ signature: 'getRoleAdmin(bytes32)', args: [id], decode: wordIn }))),
-    reader.ask(ids.map((id) => ({ signature: 'getRoleMemberCount(bytes32)', args: [id], decode: decodeNumber }))),
+    reader.call(ids.map((id) => ({ signature: 'getRoleAdmin(bytes32)', args: [id], decode: parseWord }))),
+    reader.call(ids.map((id) => ({ signature: 'getRoleMemberCount(bytes32)', args: [id], decode: decodeNumber }))),
   ])
   const [hasRoles] = admins
-  if (hasRoles === undefined || valueIn(hasRoles) === null) {
-    return { problem: `getRoleAdmin() ${hasRoles === undefined ? 'has no response' : problemOf(hasRoles)}` }
+  if (hasRoles === undefined || valueOrNull(hasRoles) === null) {
+    return { problem: `getRoleAdmin() ${hasRoles === undefined ? 'has no response' : problemOrNull(hasRoles)}` }
   }
   const roles: Role[] = []
   for (const [at, role] of ROLE_NAMES.entries()) {
     const [id = '', count] = [ids[at], counts[at]]
-    const size = valueIn(count)
+    const size = valueOrNull(count)
     if (size === null && STANDARD_ROLES.includes(role)) {
-      const why = count === undefined ? 'has no response' : problemOf(count)
+      const why = count === undefined ? 'has no response' : problemOrNull(count)
       const problem = `the contract does not list members: getRoleMemberCount() ${why}. The RoleGranted and RoleRevoked events show the members`
       roles.push({ role, id, member_count: null, members: null, problem })
     } else if (size !== null && (size > 0n || STANDARD_ROLES.includes(role))) {
-      roles.push({ role, id, ...(await membersOf(reader, id, size)) })
+      roles.push({ role, id, ...(await readMembers(reader, id, size)) })
     }
   }
   return { roles }
 }
 
-async function membersOf(reader: ContractReader, id: string, size: bigint): Promise<Omit<Role, 'role' | 'id'>> {
+async function readMembers(reader: ContractReader, id: string, size: bigint): Promise<Omit<Role, 'role' | 'id'>> {
   const listed = size < MAX_MEMBERS ? Number(size) : MAX_MEMBERS
   const questions = Array.from({ length: listed }, (_, at) => ({
     signature: 'getRoleMember(bytes32,uint256)',
     args: [id, BigInt(at)],
     decode: decodeAddress,
   }))
-  const answers = await reader.ask(questions)
-  const members = answers.flatMap((answer) => valueIn(answer) ?? [])
-  const missing = answers.find((answer) => valueIn(answer) === null)
+  const answers = await reader.call(questions)
+  const members = answers.flatMap((answer) => valueOrNull(answer) ?? [])
+  const missing = answers.find((answer) => valueOrNull(answer) === null)
   const member_count = size <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(size) : null
   const problem =
     missing !== undefined
-      ? `getRoleMember() ${problemOf(missing)}`
+      ? `getRoleMember() ${problemOrNull(missing)}`
       : size > BigInt(listed)
         ? `only the first ${MAX_MEMBERS} of ${size} members are listed`
         : null
   return { member_count, members, problem }
 }
 
-const wordIn = (data: string): string | null => (/^0x[0-9a-f]{64}$/i.test(data) ? data : null)
+const parseWord = (data: string): string | null => (/^0x[0-9a-f]{64}$/i.test(data) ? data : null)

@@ -9,25 +9,28 @@ export type MetadataPlace =
   | { kind: 'other'; scheme: string }
 
 /** Matches a gateway path with a CID. A path without a CID after `/ipfs/` is an ordinary path on a website. */
-const IN_PATH = /^\/ipfs\/((?:Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120})(?:\/.*)?)$/
-const MAX_SCHEME = 20
+const IPFS_PATH = /^\/ipfs\/((?:Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120})(?:\/.*)?)$/
+const MAX_SCHEME_LENGTH = 20
 
 /** Returns the location to which a token URI refers. */
-export function metadataPlace(uri: string): MetadataPlace {
-  if (/^data:/i.test(uri)) return { kind: 'data', content: contentOfDataUrl(uri) }
+export function parseMetadataPlace(uri: string): MetadataPlace {
+  if (/^data:/i.test(uri)) return { kind: 'data', content: decodeDataUrl(uri) }
   if (/^ipfs:\/\//i.test(uri)) {
     const path = uri.slice('ipfs://'.length).replace(/^ipfs\//, '')
     return { kind: 'ipfs', url: `ipfs://${path}`, http: null }
   }
   if (!/^https?:\/\//i.test(uri)) {
-    return { kind: 'other', scheme: /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.slice(0, MAX_SCHEME).toLowerCase() ?? '' }
+    return {
+      kind: 'other',
+      scheme: /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.slice(0, MAX_SCHEME_LENGTH).toLowerCase() ?? '',
+    }
   }
-  const path = URL.canParse(uri) ? IN_PATH.exec(new URL(uri).pathname)?.[1] : undefined
+  const path = URL.canParse(uri) ? IPFS_PATH.exec(new URL(uri).pathname)?.[1] : undefined
   return path === undefined ? { kind: 'http', url: uri } : { kind: 'ipfs', url: `ipfs://${path}`, http: uri }
 }
 
 /** Returns the content of a data URL, or null if the URL is malformed. */
-function contentOfDataUrl(url: string): Uint8Array | null {
+function decodeDataUrl(url: string): Uint8Array | null {
   const comma = url.indexOf(',')
   if (comma < 0) return null
   const [type, data] = [url.slice('data:'.length, comma), url.slice(comma + 1)]

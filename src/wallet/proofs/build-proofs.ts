@@ -3,12 +3,12 @@ import { createFastKeccak } from '../../core/fast-keccak.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import type { ManifestSource } from '../../manifest/source.ts'
 import {
+  createOzFormat,
+  createSeadropFormat,
+  createThirdwebFormat,
   type Keccak,
   type LeafFormat,
-  ozLeaves,
   type ProofFormat,
-  seadropLeaves,
-  thirdwebLeaves,
 } from './leaf-formats.ts'
 import { MerkleTree } from './merkle-tree.ts'
 import { checkMintParams } from './mint-params.ts'
@@ -38,16 +38,17 @@ export async function buildProofs(
   const receivers = await readReceivers(source, { names, prices: format === 'thirdweb', signal })
   const hasCounts = receivers[0]?.count !== null
   const keccak = await createFastKeccak()
-  const warnings = freeClaims(receivers, 'path' in source ? source.path : (source.name ?? 'stdin'))
-  const leaves = params === null ? leavesOf(format, keccak, hasCounts) : withParams(params, keccak, hasCounts, warnings)
+  const warnings = findFreeClaims(receivers, 'path' in source ? source.path : (source.name ?? 'stdin'))
+  const leaves =
+    params === null ? createLeafFormat(format, keccak, hasCounts) : withParams(params, keccak, hasCounts, warnings)
   onProgress(`Hashing ${count(receivers.length, 'receiver')}`)
-  const leafOf = (i: number) => leaves.leaf(receivers[i] as Receiver)
+  const leafOf = (i: number) => leaves.hashLeaf(receivers[i] as Receiver)
   const tree = await MerkleTree.build(receivers.length, leafOf, keccak, signal)
   return { set: { receivers, format: leaves, tree }, warnings }
 }
 
-const leavesOf = (format: ProofFormat, keccak: Keccak, hasCounts: boolean): LeafFormat =>
-  format === 'oz' ? ozLeaves(keccak, hasCounts) : thirdwebLeaves(keccak)
+const createLeafFormat = (format: ProofFormat, keccak: Keccak, hasCounts: boolean): LeafFormat =>
+  format === 'oz' ? createOzFormat(keccak, hasCounts) : createThirdwebFormat(keccak)
 
 function withParams(
   { name, params }: ParamsFile,
@@ -61,11 +62,11 @@ function withParams(
     const hint = 'To apply the count of each receiver, remove the field.'
     warnings.push({ place: { file: name, field: 'maxTotalMintableByWallet' }, message, hint })
   }
-  return seadropLeaves(keccak, checked)
+  return createSeadropFormat(keccak, checked)
 }
 
 /** Returns a warning if receivers have the price 0, which users may mistake for no override. */
-function freeClaims(receivers: readonly Receiver[], file: string): ManifestIssue[] {
+function findFreeClaims(receivers: readonly Receiver[], file: string): ManifestIssue[] {
   const free = receivers.filter(({ price }) => price === 0n)
   const [first] = free
   if (first === undefined) return []

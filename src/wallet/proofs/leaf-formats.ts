@@ -13,35 +13,35 @@ export interface LeafFormat {
   /** The Solidity types of the leaf. */
   encoding: readonly string[]
   /** Whether the tree is OpenZeppelin's StandardMerkleTree. Otherwise, it is a SimpleMerkleTree. */
-  standard: boolean
-  leaf(receiver: Receiver): Uint8Array
+  isStandardTree: boolean
+  hashLeaf(receiver: Receiver): Uint8Array
   /** The values that the contract expects with the proof. Numbers are strings of digits. */
   args(receiver: Receiver): Readonly<Record<string, unknown>>
 }
 
-const WORD = 32
-const ADDRESS = 20
+const WORD_BYTES = 32
+const ADDRESS_BYTES = 20
 
 function putAddress(bytes: Buffer, address: string, at: number): void {
   bytes.write(address.slice(2), at, 'hex')
 }
 
 function putUint(bytes: Buffer, value: bigint, at: number): void {
-  bytes.write(value.toString(16).padStart(2 * WORD, '0'), at, 'hex')
+  bytes.write(value.toString(16).padStart(2 * WORD_BYTES, '0'), at, 'hex')
 }
 
 /**
  * Returns the leaf format of OpenZeppelin's StandardMerkleTree: `keccak256(keccak256(abi.encode(address, count)))`. If
  * the list has no counts, only the address is encoded.
  */
-export function ozLeaves(keccak: Keccak, counts: boolean): LeafFormat {
-  const bytes = Buffer.alloc(counts ? 2 * WORD : WORD)
+export function createOzFormat(keccak: Keccak, counts: boolean): LeafFormat {
+  const bytes = Buffer.alloc(counts ? 2 * WORD_BYTES : WORD_BYTES)
   return {
     encoding: counts ? ['address', 'uint256'] : ['address'],
-    standard: true,
-    leaf({ address, count }) {
-      putAddress(bytes, address, WORD - ADDRESS)
-      if (count !== null) putUint(bytes, count, WORD)
+    isStandardTree: true,
+    hashLeaf({ address, count }) {
+      putAddress(bytes, address, WORD_BYTES - ADDRESS_BYTES)
+      if (count !== null) putUint(bytes, count, WORD_BYTES)
       return keccak(keccak(bytes))
     },
     args: ({ count }) => (count === null ? {} : { count: String(count) }),
@@ -53,8 +53,8 @@ export function ozLeaves(keccak: Keccak, counts: boolean): LeafFormat {
  * pricePerToken, currency))`. A limit of 0, a price of 2^256-1 and the zero address select the value of the claim
  * condition.
  */
-export function thirdwebLeaves(keccak: Keccak): LeafFormat {
-  const bytes = Buffer.alloc(ADDRESS + WORD + WORD + ADDRESS)
+export function createThirdwebFormat(keccak: Keccak): LeafFormat {
+  const bytes = Buffer.alloc(ADDRESS_BYTES + WORD_BYTES + WORD_BYTES + ADDRESS_BYTES)
   const valuesOf = ({ count, price, currency }: Receiver) => ({
     quantityLimitPerWallet: count ?? 0n,
     pricePerToken: price ?? MAX_UINT256,
@@ -62,13 +62,13 @@ export function thirdwebLeaves(keccak: Keccak): LeafFormat {
   })
   return {
     encoding: ['address', 'uint256', 'uint256', 'address'],
-    standard: false,
-    leaf(receiver) {
+    isStandardTree: false,
+    hashLeaf(receiver) {
       const { quantityLimitPerWallet, pricePerToken, currency } = valuesOf(receiver)
       putAddress(bytes, receiver.address, 0)
-      putUint(bytes, quantityLimitPerWallet, ADDRESS)
-      putUint(bytes, pricePerToken, ADDRESS + WORD)
-      putAddress(bytes, currency, ADDRESS + 2 * WORD)
+      putUint(bytes, quantityLimitPerWallet, ADDRESS_BYTES)
+      putUint(bytes, pricePerToken, ADDRESS_BYTES + WORD_BYTES)
+      putAddress(bytes, currency, ADDRESS_BYTES + 2 * WORD_BYTES)
       return keccak(bytes)
     },
     args(receiver) {
@@ -83,19 +83,19 @@ export function thirdwebLeaves(keccak: Keccak): LeafFormat {
 }
 
 /** Returns the leaf format of SeaDrop 1.0: `keccak256(abi.encode(minter, mintParams))`. */
-export function seadropLeaves(keccak: Keccak, params: ReturnType<typeof checkMintParams>): LeafFormat {
-  const bytes = Buffer.alloc((1 + MINT_PARAMS.length) * WORD)
+export function createSeadropFormat(keccak: Keccak, params: ReturnType<typeof checkMintParams>): LeafFormat {
+  const bytes = Buffer.alloc((1 + MINT_PARAMS.length) * WORD_BYTES)
   const valuesOf = ({ count }: Receiver) => ({
     ...params,
     maxTotalMintableByWallet: params.maxTotalMintableByWallet ?? count ?? 0n,
   })
   return {
     encoding: ['address', `(${MINT_PARAMS.map((_, i) => (i < MINT_PARAMS.length - 1 ? 'uint256' : 'bool')).join()})`],
-    standard: false,
-    leaf(receiver) {
+    isStandardTree: false,
+    hashLeaf(receiver) {
       const values = valuesOf(receiver)
-      putAddress(bytes, receiver.address, WORD - ADDRESS)
-      for (const [i, name] of MINT_PARAMS.entries()) putUint(bytes, BigInt(values[name]), (i + 1) * WORD)
+      putAddress(bytes, receiver.address, WORD_BYTES - ADDRESS_BYTES)
+      for (const [i, name] of MINT_PARAMS.entries()) putUint(bytes, BigInt(values[name]), (i + 1) * WORD_BYTES)
       return keccak(bytes)
     },
     args(receiver) {

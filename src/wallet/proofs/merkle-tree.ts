@@ -1,10 +1,10 @@
 import { ownTurn } from '../../core/turns.ts'
 import type { Keccak } from './leaf-formats.ts'
 
-const HASH = 32
+const HASH_BYTES = 32
 const KEY_BYTES = 6
 /** Number of hashes to compute before the event loop can handle signals. */
-const AT_ONCE = 10_000
+const HASHES_PER_TURN = 10_000
 
 /**
  * A Merkle tree in the layout of `@openzeppelin/merkle-tree`: leaves are sorted, each node is the hash of its sorted
@@ -31,41 +31,41 @@ export class MerkleTree {
     keccak: Keccak,
     signal: AbortSignal,
   ): Promise<MerkleTree> {
-    const leaves = Buffer.alloc(size * HASH)
+    const leaves = Buffer.alloc(size * HASH_BYTES)
     for (let i = 0; i < size; i++) {
-      if (i % AT_ONCE === 0) await nextTurn(signal)
-      leaves.set(leafOf(i), i * HASH)
+      if (i % HASHES_PER_TURN === 0) await waitForNextTurn(signal)
+      leaves.set(leafOf(i), i * HASH_BYTES)
     }
-    const nodes = Buffer.alloc((2 * size - 1) * HASH)
+    const nodes = Buffer.alloc((2 * size - 1) * HASH_BYTES)
     const places = new Uint32Array(size)
     const last = 2 * size - 2
     for (const [rank, i] of sortedIndexes(leaves, size).entries()) {
       places[i] = last - rank
-      leaves.copy(nodes, (last - rank) * HASH, i * HASH, (i + 1) * HASH)
+      leaves.copy(nodes, (last - rank) * HASH_BYTES, i * HASH_BYTES, (i + 1) * HASH_BYTES)
     }
-    const swapped = Buffer.alloc(2 * HASH)
+    const swapped = Buffer.alloc(2 * HASH_BYTES)
     for (let i = size - 2; i >= 0; i--) {
-      if (i % AT_ONCE === 0) await nextTurn(signal)
-      const left = (2 * i + 1) * HASH
-      const right = left + HASH
-      let pair = nodes.subarray(left, right + HASH)
-      if (nodes.compare(nodes, right, right + HASH, left, right) > 0) {
-        nodes.copy(swapped, 0, right, right + HASH)
-        nodes.copy(swapped, HASH, left, right)
+      if (i % HASHES_PER_TURN === 0) await waitForNextTurn(signal)
+      const left = (2 * i + 1) * HASH_BYTES
+      const right = left + HASH_BYTES
+      let pair = nodes.subarray(left, right + HASH_BYTES)
+      if (nodes.compare(nodes, right, right + HASH_BYTES, left, right) > 0) {
+        nodes.copy(swapped, 0, right, right + HASH_BYTES)
+        nodes.copy(swapped, HASH_BYTES, left, right)
         pair = swapped
       }
-      nodes.set(keccak(pair), i * HASH)
+      nodes.set(keccak(pair), i * HASH_BYTES)
     }
     return new MerkleTree(nodes, places)
   }
 
   /** The number of nodes. Node 0 is the root. */
   get length(): number {
-    return this.#nodes.length / HASH
+    return this.#nodes.length / HASH_BYTES
   }
 
   node(at: number): string {
-    return `0x${this.#nodes.toString('hex', at * HASH, (at + 1) * HASH)}`
+    return `0x${this.#nodes.toString('hex', at * HASH_BYTES, (at + 1) * HASH_BYTES)}`
   }
 
   /** Returns the node index of a leaf in the tree. */
@@ -81,16 +81,18 @@ export class MerkleTree {
   }
 }
 
-async function nextTurn(signal: AbortSignal): Promise<void> {
+async function waitForNextTurn(signal: AbortSignal): Promise<void> {
   await ownTurn()
   signal.throwIfAborted()
 }
 
 /** Sorts leaves by their first bytes, read as a number, because comparing buffers takes several times as long. */
 function sortedIndexes(leaves: Buffer, size: number): Uint32Array {
-  const keys = Float64Array.from({ length: size }, (_, i) => leaves.readUIntBE(i * HASH, KEY_BYTES))
+  const keys = Float64Array.from({ length: size }, (_, i) => leaves.readUIntBE(i * HASH_BYTES, KEY_BYTES))
   return Uint32Array.from({ length: size }, (_, i) => i).sort((a, b) => {
     const order = (keys[a] ?? 0) - (keys[b] ?? 0)
-    return order === 0 ? leaves.compare(leaves, b * HASH, (b + 1) * HASH, a * HASH, (a + 1) * HASH) : order
+    return order === 0
+      ? leaves.compare(leaves, b * HASH_BYTES, (b + 1) * HASH_BYTES, a * HASH_BYTES, (a + 1) * HASH_BYTES)
+      : order
   })
 }

@@ -14,12 +14,14 @@ export const MINT_PARAMS = [
   'restrictFeeRecipients',
 ] as const
 
-type Name = (typeof MINT_PARAMS)[number]
-export type MintParams = Record<Exclude<Name, 'restrictFeeRecipients'>, bigint> & { restrictFeeRecipients: boolean }
+type ParamName = (typeof MINT_PARAMS)[number]
+export type MintParams = Record<Exclude<ParamName, 'restrictFeeRecipients'>, bigint> & {
+  restrictFeeRecipients: boolean
+}
 
 const MAX_BASIS_POINTS = 10_000n
 /** Maximum start time in seconds, which is in the year 5138. A larger value is most likely in milliseconds. */
-const LAST_START = 100_000_000_000n
+const MAX_START_SECONDS = 100_000_000_000n
 
 /**
  * Checks the MintParams in a JSON file. Numbers that JavaScript can't represent exactly must be strings.
@@ -40,7 +42,7 @@ export function checkMintParams(
     const near = nearest(key, MINT_PARAMS)
     throw paramError(key, 'is not a member of MintParams', near ? `Did you mean ${near}?` : undefined)
   }
-  const uint = (name: Name): bigint => {
+  const uint = (name: ParamName): bigint => {
     const value = fields[name]
     if (value === undefined) throw paramError(name, 'is required')
     if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
@@ -64,7 +66,7 @@ export function checkMintParams(
   if (restrictFeeRecipients === undefined) throw paramError('restrictFeeRecipients', 'is required')
   if (typeof restrictFeeRecipients !== 'boolean') throw paramError('restrictFeeRecipients', 'must be true or false')
   if (params.maxTotalMintableByWallet === 0n) throw paramError('maxTotalMintableByWallet', 'must be at least 1')
-  if (params.startTime > LAST_START) throw paramError('startTime', 'must be in seconds, not milliseconds')
+  if (params.startTime > MAX_START_SECONDS) throw paramError('startTime', 'must be in seconds, not milliseconds')
   if (params.endTime < params.startTime) throw paramError('endTime', 'must not be before startTime')
   if (params.dropStageIndex === 0n) throw paramError('dropStageIndex', 'must be at least 1: 0 is the public stage')
   if (params.maxTokenSupplyForStage === 0n) throw paramError('maxTokenSupplyForStage', 'must be at least 1')

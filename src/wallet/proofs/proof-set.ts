@@ -15,7 +15,7 @@ const CHUNK_CHARS = 64 * 1024
  * Joins the members of a JSON list or object in chunks, because all members together can exceed the maximum string
  * length.
  */
-export function* inChunks(members: Iterable<string>, open: string, close: string): Generator<string> {
+export function* joinInChunks(members: Iterable<string>, open: string, close: string): Generator<string> {
   let text = open
   let separator = ''
   for (const member of members) {
@@ -49,12 +49,15 @@ export function* treeJson({ receivers, format, tree }: ProofSet): Generator<stri
     for (const [i, receiver] of receivers.entries()) {
       const treeIndex = tree.placeOf(i)
       const count = receiver.count === null ? [] : [String(receiver.count)]
-      yield JSON.stringify({ value: format.standard ? [receiver.address, ...count] : tree.node(treeIndex), treeIndex })
+      yield JSON.stringify({
+        value: format.isStandardTree ? [receiver.address, ...count] : tree.node(treeIndex),
+        treeIndex,
+      })
     }
   }
-  const head = format.standard
+  const head = format.isStandardTree
     ? `{"format":"standard-v1","leafEncoding":${JSON.stringify(format.encoding)},`
     : '{"format":"simple-v1",'
-  yield* inChunks(nodes(), `${head}"tree":[`, '],')
-  yield* inChunks(values(), '"values":[', ']}\n')
+  yield* joinInChunks(nodes(), `${head}"tree":[`, '],')
+  yield* joinInChunks(values(), '"values":[', ']}\n')
 }

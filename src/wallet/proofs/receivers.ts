@@ -1,4 +1,4 @@
-import { evmAddressProblem, fastKeccakLoaded } from '../../api/address.ts'
+import { evmAddressProblem, waitForFastKeccak } from '../../api/address.ts'
 import { GdnError } from '../../core/errors.ts'
 import { quoted } from '../../core/quoted.ts'
 import { decodeText } from '../../manifest/decode.ts'
@@ -58,9 +58,9 @@ async function readReceiverRows(
     signal.throwIfAborted()
     for (const line of lines) {
       if ('issue' in line) throw inputError(line.issue)
-      receivers.push(receiverOf(line))
+      receivers.push(parseReceiver(line))
     }
-    await fastKeccakLoaded()
+    await waitForFastKeccak()
   }
   if (receivers.length > 0) return receivers
   throw inputError({ place: { file }, message: 'has no receivers', hint: 'Add at least one receiver.' })
@@ -77,7 +77,7 @@ const NO_ENS_NAMES: EnsNames = {
   async close() {},
 }
 
-function countOf(line: ListLine): bigint | null {
+function parseCount(line: ListLine): bigint | null {
   const text = line.text('count')
   if (text === null) return null
   const count = parseUint(text)
@@ -85,9 +85,9 @@ function countOf(line: ListLine): bigint | null {
   throw cellError(line, 'count', `count must be a whole number of at least 1, not ${quoted(text)}`)
 }
 
-function receiverOf(line: ListLine): Receiver {
+function parseReceiver(line: ListLine): Receiver {
   const address = line.receiver.toLowerCase()
-  const receiver: Receiver = { address, line: line.line, count: countOf(line), price: null, currency: null }
+  const receiver: Receiver = { address, line: line.line, count: parseCount(line), price: null, currency: null }
   const [text, currency] = [line.text('price') ?? '', line.text('currency') ?? '']
   if (text !== '') {
     receiver.price = parseUint(text)

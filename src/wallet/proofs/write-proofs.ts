@@ -4,17 +4,17 @@ import { basename, dirname, join } from 'node:path'
 import { chunksOf } from '../../core/chunks-of.ts'
 import { syncFolder } from '../../core/durable-file.ts'
 import { flagError, systemCode } from '../../core/errors.ts'
-import { namingFile } from '../../core/file-error.ts'
-import { inChunks, type ProofSet, proofMembers, treeJson } from './proof-set.ts'
+import { withPathInErrors } from '../../core/file-error.ts'
+import { joinInChunks, type ProofSet, proofMembers, treeJson } from './proof-set.ts'
 
 /**
  * Number of hex digits in the name of a file with proofs. With up to 4,096 files, each file is small enough for a
  * browser.
  */
-const DIGITS = 3
-const ROOT = 'root.json'
-const TREE = 'tree.json'
-const PROOFS = 'proofs'
+const PREFIX_DIGITS = 3
+const ROOT_FILE = 'root.json'
+const TREE_FILE = 'tree.json'
+const PROOFS_FOLDER = 'proofs'
 /** Matches the suffix that mkdtemp adds to a name. */
 const DRAFT_SUFFIX = /^[A-Za-z0-9]{6}$/
 const PROOF_FILE = /^[0-9a-f]{3}\.json$/
@@ -44,7 +44,7 @@ interface WriteOptions {
 export async function writeProofs(path: string, set: ProofSet, summary: object, options: WriteOptions): Promise<void> {
   const { replace, signal } = options
   await refuseOtherFiles(path, replace)
-  await namingFile(path, async () => {
+  await withPathInErrors(path, async () => {
     await mkdir(dirname(path), { recursive: true })
     const draft = await mkdtemp(draftPrefix(path))
     try {
@@ -64,23 +64,23 @@ export async function writeProofs(path: string, set: ProofSet, summary: object, 
 const draftPrefix = (path: string) => join(dirname(path), `.${basename(path)}.`)
 
 async function writeFolder(folder: string, set: ProofSet, summary: object, signal: AbortSignal): Promise<void> {
-  await mkdir(join(folder, PROOFS), { recursive: true })
+  await mkdir(join(folder, PROOFS_FOLDER), { recursive: true })
   const files: string[] = []
   const write = async (name: string, content: string | Iterable<string>) => {
     const file = join(folder, name)
     await writeFile(file, content, { signal })
     files.push(file)
   }
-  await write(ROOT, `${JSON.stringify(summary, null, 2)}\n`)
-  await write(TREE, treeJson(set))
-  for (const [digits, indexes] of byDigits(set)) {
-    await write(join(PROOFS, `${digits}.json`), inChunks(proofMembers(set, indexes), '{', '}\n'))
+  await write(ROOT_FILE, `${JSON.stringify(summary, null, 2)}\n`)
+  await write(TREE_FILE, treeJson(set))
+  for (const [digits, indexes] of groupByPrefix(set)) {
+    await write(join(PROOFS_FOLDER, `${digits}.json`), joinInChunks(proofMembers(set, indexes), '{', '}\n'))
   }
   for (const chunk of chunksOf(files, SYNCED_AT_ONCE)) {
     signal.throwIfAborted()
     await Promise.all(chunk.map(syncFile))
   }
-  for (const synced of [join(folder, PROOFS), folder]) await syncFolder(synced)
+  for (const synced of [join(folder, PROOFS_FOLDER), folder]) await syncFolder(synced)
 }
 
 async function syncFile(path: string): Promise<void> {
@@ -131,10 +131,10 @@ async function removeAbandoned(path: string): Promise<void> {
 }
 
 /** Groups the indexes of receivers by the digits in the name of their file. */
-function byDigits({ receivers }: ProofSet): Map<string, number[]> {
+function groupByPrefix({ receivers }: ProofSet): Map<string, number[]> {
   const groups = new Map<string, number[]>()
   for (const [i, { address }] of receivers.entries()) {
-    const digits = address.slice(2, 2 + DIGITS)
+    const digits = address.slice(2, 2 + PREFIX_DIGITS)
     const group = groups.get(digits)
     if (group === undefined) groups.set(digits, [i])
     else group.push(i)
@@ -160,6 +160,6 @@ export async function refuseOtherFiles(path: string, replace: boolean): Promise<
 }
 
 async function hasOnlyProofs(path: string, names: readonly string[]): Promise<boolean> {
-  if ([...names].sort().join() !== [PROOFS, ROOT, TREE].sort().join()) return false
-  return (await readdir(join(path, PROOFS)).catch(() => [''])).every((name) => PROOF_FILE.test(name))
+  if ([...names].sort().join() !== [PROOFS_FOLDER, ROOT_FILE, TREE_FILE].sort().join()) return false
+  return (await readdir(join(path, PROOFS_FOLDER)).catch(() => [''])).every((name) => PROOF_FILE.test(name))
 }

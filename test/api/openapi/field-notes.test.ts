@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { loadEndpoints } from '../../../src/api/endpoints.ts'
 import { ENDPOINT_NOTES, FIELD_NOTES } from '../../../src/api/openapi/field-notes.ts'
-import { operationOf } from '../../../src/api/openapi/operation.ts'
+import { buildOperation } from '../../../src/api/openapi/operation.ts'
 
 /** What wraps the content of a request or a response. */
 const WRAPPERS = [
@@ -96,7 +96,7 @@ function* fieldsOf(schema: unknown): Generator<[string, { description?: string }
 }
 
 const fields = Object.values(await loadEndpoints()).flatMap((endpoint): Field[] => {
-  const { requestBody, responses } = operationOf(endpoint as never) as {
+  const { requestBody, responses } = buildOperation(endpoint as never) as {
     requestBody: object
     responses: { 200: object }
   }

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { SCHEMA } from '../../../src/server/store/migrate.ts'
+import { CURRENT_SCHEMA } from '../../../src/server/store/migrate.ts'
 import { openSqlite } from '../../../src/sqlite/driver.ts'
 import { startTestBackend } from '../../helpers/backend.ts'
 import { digestsOf } from '../../helpers/digests.ts'
@@ -43,7 +43,7 @@ test.each([
   expect({ code: result.code, stdout: result.stdout }).toEqual({ code: 2, stdout: '' })
   expect(errorOf(result)).toMatchObject({
     code: 'data_dir',
-    message: `${join(dataDir, DATABASE)} was created by another version of gdn: it has schema 0001-initial-89abcdef, and this version has schema ${SCHEMA}`,
+    message: `${join(dataDir, DATABASE)} was created by another version of gdn: it has schema 0001-initial-89abcdef, and this version has schema ${CURRENT_SCHEMA}`,
     hint: expect.stringMatching(/^Nothing was changed\./),
   })
   expect(await digestsOf(dataDir)).toEqual(before)

@@ -11,7 +11,7 @@ import { cli, errorOf, tempHome } from '../harness.ts'
 // Keystores with the default cost would take a minute here.
 vi.mock(import('../../../src/keystore/limits.ts'), async (original) => ({
   ...(await original()),
-  SCRYPT: { n: 1024, r: 8, p: 1 } as never,
+  DEFAULT_SCRYPT: { n: 1024, r: 8, p: 1 } as never,
 }))
 
 /** Nouns that administer a backend or the configuration. */

@@ -31,7 +31,7 @@ async function setUp() {
   let now = 0
   const events = new EventLines(io, () => now)
   const told = async () => {
-    await events.written()
+    await events.waitUntilWritten()
     return text === '' ? [] : linesOf(text)
   }
   const pass = (ms: number) => {
@@ -205,7 +205,7 @@ describe('the events of a batch', () => {
     ],
   ])('converts %j to %j', async (event, line) => {
     const { events, told } = await setUp()
-    events.tell(event)
+    events.handleEvent(event)
     expect(await told()).toEqual([line])
   })
 
@@ -229,11 +229,11 @@ describe('the events of a batch', () => {
   test('limits rows events to two per second, and writes the latest before another event and the summary', async () => {
     const { events, told, pass } = await setUp()
     for (let deployed = 1; deployed <= 100; deployed++) {
-      events.tell({ type: 'rows', counts: counts({ deployed }) })
+      events.handleEvent({ type: 'rows', counts: counts({ deployed }) })
       pass(10)
     }
-    events.tell({ type: 'waiting', pending: 0 })
-    events.tell({ type: 'rows', counts: counts({ deployed: 101 }) })
+    events.handleEvent({ type: 'waiting', pending: 0 })
+    events.handleEvent({ type: 'rows', counts: counts({ deployed: 101 }) })
     await events.end({ run: 'drop' })
     const lines = await told()
     expect(lines.map(({ event, deployed }) => [event, deployed])).toEqual([

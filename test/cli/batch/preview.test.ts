@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, realpath, stat, symlink, writeFile } from 'no
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { SCRIPT } from '../../../src/cli/sheet/page.ts'
+import { PAGE_SCRIPT } from '../../../src/cli/sheet/page.ts'
 import { SheetFile } from '../../../src/cli/sheet/sheet-file.ts'
 import { png, QUARTERS } from '../../helpers/images.ts'
 import { fakeApi, OWNER } from '../fake-api.ts'
@@ -241,7 +241,7 @@ describe('hostile text', () => {
     await writeFile(workFolder.path('a.png'), png(QUARTERS))
     await preview(workFolder, [workFolder.path('drop.csv')])
     const html = (await readFile(workFolder.path('drop-preview.html'), 'utf8')).replace(
-      `<script>${SCRIPT}</script>`,
+      `<script>${PAGE_SCRIPT}</script>`,
       '',
     )
     const tags = html.match(/<[a-z][^>]*>/gi) ?? []

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { decode } from 'fast-png'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { span } from '../../../src/cli/sheet/report-top.ts'
+import { formatTimeSpan } from '../../../src/cli/sheet/report-top.ts'
 import { IMAGE_CID } from '../../helpers/image-service.ts'
 import { jpegOf, type Painting, png, pngChunk, QUARTERS } from '../../helpers/images.ts'
 import { cpuMs } from '../../helpers/longest-turn.ts'
@@ -576,5 +576,5 @@ test.each([
   ['2026-01-06T00:00:00Z', '5 days'],
   ['2025-12-31T00:00:00Z', 'less than a second'],
 ])('formats the time until %s as %s', (to, words) => {
-  expect(span('2026-01-01T00:00:00Z', to)).toBe(words)
+  expect(formatTimeSpan('2026-01-01T00:00:00Z', to)).toBe(words)
 })

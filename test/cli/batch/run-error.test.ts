@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { BatchSummary } from '../../../src/batch/types.ts'
-import { errorOfRun } from '../../../src/cli/batch/report/run-error.ts'
+import { createRunError } from '../../../src/cli/batch/report/run-error.ts'
 import { runCommands } from '../../../src/cli/batch/runs/run-commands.ts'
 import { stopError } from '../../../src/operations/retries.ts'
 import { counts } from '../progress/events.ts'
@@ -32,12 +32,15 @@ const commands = runCommands('drop-3f9a', undefined)
 
 describe('the error of a run that did not succeed', () => {
   test('is null if every row was deployed', () => {
-    expect(errorOfRun(summary({ counts: counts({ deployed: 3 }) }), commands)).toBeNull()
+    expect(createRunError(summary({ counts: counts({ deployed: 3 }) }), commands)).toBeNull()
   })
 
   test('lists failed rows, each reason once, and the command that retries them', () => {
     const failedRows = [...because('error', 'not liked', 3, 4, 5, 9), ...because('error', 'file is gone', 7)]
-    const error = errorOfRun(summary({ counts: counts({ deployed: 1, failed: 5 }), failedRows, exitCode: 7 }), commands)
+    const error = createRunError(
+      summary({ counts: counts({ deployed: 1, failed: 5 }), failedRows, exitCode: 7 }),
+      commands,
+    )
     expect(error?.exitCode).toBe(7)
     expect(error?.message).toBe('5 rows failed:\n  lines 3-5, 9: not liked\n  line 7: file is gone')
     expect(error?.hint).toBe(
@@ -47,12 +50,12 @@ describe('the error of a run that did not succeed', () => {
 
   test('names one command for failed rows if the rows were applied', () => {
     const applied = runCommands('drop-3f9a', undefined, { resume: 'gdn apply drop.csv', retry: 'gdn apply drop.csv' })
-    const error = errorOfRun(summary({ counts: counts({ failed: 1 }), exitCode: 7 }), applied)
+    const error = createRunError(summary({ counts: counts({ failed: 1 }), exitCode: 7 }), applied)
     expect(error?.hint?.split('\n')[0]).toBe('After you fix the cause, run `gdn apply drop.csv` to retry failed rows.')
   })
 
   test('lists rows with an unknown outcome by what is known of them, and every command that resolves them', () => {
-    const error = errorOfRun(
+    const error = createRunError(
       summary({
         counts: counts({ unknown: 5 }),
         unknownRows: rows(2, 3, 4, 5, 6),
@@ -81,12 +84,12 @@ describe('the error of a run that did not succeed', () => {
 
   test('does not suggest a retry of absent rows if none is absent', () => {
     const one = summary({ counts: counts({ unknown: 1 }), unknownRows: rows(2), exitCode: 9 })
-    expect(errorOfRun(one, commands)?.hint).not.toContain('--absent')
+    expect(createRunError(one, commands)?.hint).not.toContain('--absent')
   })
 
   test('lists as many rows as are known', () => {
     const unknownRows = rows(...Array.from({ length: 50 }, (_, i) => 2 + 2 * i))
-    const error = errorOfRun(summary({ counts: counts({ unknown: 120 }), unknownRows, exitCode: 9 }), commands)
+    const error = createRunError(summary({ counts: counts({ unknown: 120 }), unknownRows, exitCode: 9 }), commands)
     expect(error?.message).toBe(
       'the outcome of 120 rows is unknown (the first 50 are listed):\n  lines 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, …',
     )
@@ -94,7 +97,7 @@ describe('the error of a run that did not succeed', () => {
 
   test('lists the first five of many reasons', () => {
     const failedRows = [1, 2, 3, 4, 5, 6, 7].flatMap((line) => because('error', `reason ${line}`, line))
-    const error = errorOfRun(summary({ counts: counts({ failed: 7 }), failedRows, exitCode: 7 }), commands)
+    const error = createRunError(summary({ counts: counts({ failed: 7 }), failedRows, exitCode: 7 }), commands)
     expect(error?.message).toMatch(/line 5: reason 5\n {2}and 2 more rows, for other reasons$/)
   })
 
@@ -121,12 +124,15 @@ describe('the error of a run that did not succeed', () => {
       130,
     ],
   ])('maps %j to %s and exit code %i', (some, code, exitCode) => {
-    expect(errorOfRun(summary(some), commands)).toMatchObject({ code, exitCode })
+    expect(createRunError(summary(some), commands)).toMatchObject({ code, exitCode })
   })
 
   test('starts with what stopped the run, and its hint', () => {
     const stopped = { code: 'unreachable' as const, message: 'nothing answers', hint: 'start it' }
-    const error = errorOfRun(summary({ stopped, counts: counts({ pending: 2, deployed: 1 }), exitCode: 6 }), commands)
+    const error = createRunError(
+      summary({ stopped, counts: counts({ pending: 2, deployed: 1 }), exitCode: 6 }),
+      commands,
+    )
     expect(error?.message).toBe('nothing answers\n2 rows are pending (not sent yet)')
     expect(error?.hint).toBe(
       'start it\nRun `gdn batch resume drop-3f9a` to resume the run.\nRun `gdn batch results drop-3f9a` to list every row.',
@@ -136,13 +142,13 @@ describe('the error of a run that did not succeed', () => {
   test.each(['not_sent', 'unauthorized', 'forbidden'] as const)('says once how to resume after %s', (cause) => {
     const { code, message, hint = null } = stopError(cause, 'no')
     const stopped = { code, message, hint }
-    const error = errorOfRun(summary({ stopped, counts: counts({ pending: 2 }), exitCode: 6 }), commands)
+    const error = createRunError(summary({ stopped, counts: counts({ pending: 2 }), exitCode: 6 }), commands)
     expect(error?.hint?.match(/resume the run|again to resume/g)).toEqual(['resume the run'])
   })
 
   test('lists rows that may have been minted twice with their other NFT', () => {
     const doubledRows = [{ key: 'a', line: 3, reason: 'the run b.csv minted the same row: 01a1', nft_gdn_id: '01a1' }]
-    const error = errorOfRun(summary({ counts: counts({ deployed: 2 }), doubledRows, exitCode: 7 }), commands)
+    const error = createRunError(summary({ counts: counts({ deployed: 2 }), doubledRows, exitCode: 7 }), commands)
     expect(error).toMatchObject({ exitCode: 7, details: { doubled_rows: doubledRows } })
     expect(error?.message).toContain(
       '1 row may have been minted twice:\n  line 3: the run b.csv minted the same row: 01a1',
@@ -152,13 +158,13 @@ describe('the error of a run that did not succeed', () => {
   test('lists rows that differ on chain separately, after other errors', () => {
     const differing = because('differs', 'owner is 0x1, not 0x2', 4)
     const verified = { counts: { differing: 1 }, differing }
-    expect(errorOfRun(summary({ counts: counts({ deployed: 1 }) }), commands, verified)).toMatchObject({
+    expect(createRunError(summary({ counts: counts({ deployed: 1 }) }), commands, verified)).toMatchObject({
       code: 'verify_failed',
       exitCode: 5,
       message: '1 row differs on chain or in storage from what was requested:\n  line 4: owner is 0x1, not 0x2',
     })
     const failed = summary({ counts: counts({ failed: 1 }), exitCode: 7 })
-    expect(errorOfRun(failed, commands, verified)).toMatchObject({
+    expect(createRunError(failed, commands, verified)).toMatchObject({
       exitCode: 7,
       message: expect.stringContaining('from what was requested'),
       details: { differing_rows: differing },

@@ -18,7 +18,7 @@ import { cli, errorOf } from '../harness.ts'
 
 vi.mock(import('../../../src/keystore/limits.ts'), async (original) => ({
   ...(await original()),
-  SCRYPT: { n: 1024, r: 8, p: 1 } as never,
+  DEFAULT_SCRYPT: { n: 1024, r: 8, p: 1 } as never,
 }))
 
 let cluster: TestCluster
@@ -158,7 +158,7 @@ describe('a Solana cluster on the command line', () => {
     const at = (name: string) => join(place.dataDir, name)
     const key = await parsePrivateKey(await readFile(at('signer.json'), 'utf8'), 'signer.json', { kind: 'solana' })
     const seal = await prepareSeal(new Secret(PASSWORD))
-    await writeFile(at('payer.json'), seal.keystore(key.privateKey, key.address), { mode: 0o600 })
+    await writeFile(at('payer.json'), seal.sealKeystore(key.privateKey, key.address), { mode: 0o600 })
     await writePassword(at('pw'))
     await place.write({ more: { signer: { keystore: 'payer.json', password_file: 'pw' } } })
     expect((await json('chain', 'status', 'solana'))[0]).toMatchObject({ signer: place.signer })

@@ -6,7 +6,7 @@ import { implementationAddress } from '../../../src/server/chain/evm/factory.ts'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { compilerVersion, standardInput } from '../../../src/server/setup/verify/contracts.ts'
 import { findChain } from '../../../src/server/store/chains.ts'
-import { findFactoryTransaction, forgetFactoryTransaction } from '../../../src/server/store/transactions.ts'
+import { deleteFactoryTransaction, findFactoryTransaction } from '../../../src/server/store/transactions.ts'
 import { withStore } from '../../helpers/backend.ts'
 import {
   type HttpServer,
@@ -235,7 +235,7 @@ describe('gdn chain verify', () => {
   test('takes the deployment from --creation-tx where the database does not have it', async () => {
     const creation = await withStore(place.dataDir, async ({ db }) => {
       const found = await findFactoryTransaction(db, 'polygon')
-      if (found !== null) await forgetFactoryTransaction(db, found.id)
+      if (found !== null) await deleteFactoryTransaction(db, found.id)
       return found?.hash ?? ''
     })
     const at = ['--to', '-', '--fields', 'address']

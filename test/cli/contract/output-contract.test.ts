@@ -10,7 +10,7 @@ import { EMPTY_FIELDS, NO_RECORDS, SCENARIOS, type Scenario } from './scenarios.
 // Keystores with the default cost would take a minute here.
 vi.mock(import('../../../src/keystore/limits.ts'), async (original) => ({
   ...(await original()),
-  SCRYPT: { n: 1024, r: 8, p: 1 } as never,
+  DEFAULT_SCRYPT: { n: 1024, r: 8, p: 1 } as never,
 }))
 
 test.each(COMMANDS)('gdn $command has its output format in this table', ({ command: name }) => {

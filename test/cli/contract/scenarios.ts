@@ -6,11 +6,11 @@ import { onTestFinished } from 'vitest'
 import { TOPICS } from '../../../src/holders/transfers.ts'
 import { addWebhook, testWebhook } from '../../../src/server/admin/webhooks.ts'
 import { writeRunning } from '../../../src/server/data-dir/running.ts'
-import { rememberChain } from '../../../src/server/store/chains.ts'
+import { recordChain } from '../../../src/server/store/chains.ts'
 import { openStore, type Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { addUnknownMints, updateUnknownMint } from '../../../src/server/store/unknown-mints.ts'
-import { listDue, recordAttempt } from '../../../src/server/store/webhook-deliveries.ts'
+import { listDueDeliveries, recordAttempt } from '../../../src/server/store/webhook-deliveries.ts'
 import { startHttpServer } from '../../helpers/http-server.ts'
 import { writeKeystore, writePassword } from '../../helpers/keystore-file.ts'
 import { rehearsedPlace } from '../../helpers/rehearsed-place.ts'
@@ -366,7 +366,7 @@ export async function withNewNetwork(argvOf: (path: Path) => string[]): Promise<
 
 async function withSetUpNetwork(...argv: string[]): Promise<Prepared> {
   const { options, store, at } = await network()
-  await rememberChain(store.db, POLYGON)
+  await recordChain(store.db, POLYGON)
   return { argv: [...argv, ...at], options }
 }
 
@@ -385,7 +385,7 @@ const RAW = serializeTransaction(
 
 async function withTransaction(...argv: string[]): Promise<Prepared> {
   const { options, store, at } = await dataDirectory()
-  await rememberChain(store.db, POLYGON)
+  await recordChain(store.db, POLYGON)
   await insertTransaction(store.db, {
     id: TRANSACTION,
     blockchain: 'polygon',
@@ -452,7 +452,7 @@ async function withWebhook(argvOf: (webhook: { id: string; event: string }) => s
 }
 
 async function deliverAll({ db }: Store, webhookId: string): Promise<void> {
-  for (const delivery of await listDue(db, webhookId, Date.now(), 10)) {
+  for (const delivery of await listDueDeliveries(db, webhookId, Date.now(), 10)) {
     const attempt = { attempts: 1, response_status: 200, attempted_at: Date.now() }
     await recordAttempt(db, delivery, { ...attempt, state: 'delivered' })
   }

@@ -11,7 +11,7 @@ import { SCENARIOS } from './scenarios.ts'
 // Keystores with the default cost would take most of the time.
 vi.mock(import('../../../src/keystore/limits.ts'), async (original) => ({
   ...(await original()),
-  SCRYPT: { n: 1024, r: 8, p: 1 } as never,
+  DEFAULT_SCRYPT: { n: 1024, r: 8, p: 1 } as never,
 }))
 
 /** Servers of this process accept requests from now on, and never answer. */

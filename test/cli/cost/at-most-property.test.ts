@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { maximumCost } from '../../../src/cli/cost/at-most.ts'
+import { findMaximumCost } from '../../../src/cli/cost/at-most.ts'
 import type { Connection, Deps } from '../../../src/cli/deps.ts'
 import type { RunCosts } from '../../../src/client/run-costs.ts'
 import { parseUnits } from '../../../src/core/units.ts'
@@ -87,7 +87,7 @@ async function prompt({ limit, paid, unfinal, reserved, asked, offered }: State)
       reserved: { nfts: 1, each: { gasLimit, bytes: 0 } },
     } as never,
   })
-  return (await maximumCost(deps, connection, 'polygon', { limit: null, run: 'run', maxUse })).text
+  return (await findMaximumCost(deps, connection, 'polygon', { limit: null, run: 'run', maxUse })).text
 }
 
 test('the amount in the prompt of a run is never below what the chain is paid afterwards under the limit', async () => {

@@ -206,7 +206,7 @@ test('each command and tool with a flag for a limit is covered, with each of its
     .flatMap(({ name, flags }) => flagsOf(flags).map((flag) => `${name} ${flag}`))
   expect([...new Set(CASES.map(({ command, flag }) => `${command} ${flag}`))].sort()).toEqual(expected.sort())
   const toolbox = new Toolbox(commands, { allowWrites: true, passwordFile: 'password', toolsets: ['all'] })
-  const tools = toolbox.offered.flatMap(({ command, flags }) =>
+  const tools = toolbox.offeredTools.flatMap(({ command, flags }) =>
     [...flags.keys()].filter((flag) => flag in HIGHER).map((flag) => `${command} ${flag}`),
   )
   expect(tools.length).toBeGreaterThan(0)

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest'
 import { stuckReason } from '../../../src/api/stuck-reason.ts'
-import { maximumCost, noteCost, printNotes, shortageOfRun, sufficientLimit } from '../../../src/cli/cost/at-most.ts'
+import {
+  describeRunShortage,
+  findMaximumCost,
+  noteCost,
+  printNotes,
+  sufficientLimit,
+} from '../../../src/cli/cost/at-most.ts'
 import { refuseAboveLimit, reservedForChanges } from '../../../src/cli/cost/run-limit.ts'
 import type { Connection, Deps } from '../../../src/cli/deps.ts'
 import { parseUnits } from '../../../src/core/units.ts'
@@ -52,9 +58,9 @@ const nftsOf = (each: { gasLimit: bigint; bytes: number }) => ({ nfts: 1, each }
 
 /** Prints the notes of a prompt. */
 const printedBeforePrompt: typeof noteCost = async (deps, ...priced) =>
-  printNotes(deps, (await maximumCost(deps, ...priced)).notes)
+  printNotes(deps, (await findMaximumCost(deps, ...priced)).notes)
 
-const STUCK = stuckReason({ hash: `0x${'a'.repeat(64)}`, offered: 1n, needed: 2n, flags: '--max-cost 0.5' })
+const STUCK = stuckReason({ hash: `0x${'a'.repeat(64)}`, offeredWei: 1n, neededWei: 2n, flags: '--max-cost 0.5' })
 const LOWER_FEES = 'waiting for lower fees: blocks require at least 9 gwei'
 
 test.each([
@@ -87,7 +93,7 @@ test.each([
   const { deps, connection } = on({ shortage }, costs)
   const maxUse = { gasLimit: 4n * REQUEST, bytes: 0 }
   const unsent = async () => ({ rows: 4, maxUse, smallestMint: REQUEST })
-  expect(await shortageOfRun(deps, connection, { blockchain: 'base', run: 'run', unsent })).toMatch(text)
+  expect(await describeRunShortage(deps, connection, { blockchain: 'base', run: 'run', unsent })).toMatch(text)
 })
 
 test.each([

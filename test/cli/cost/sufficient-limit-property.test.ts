@@ -1,9 +1,9 @@
 /** @module-tag slow */
 import { afterEach, expect, test } from 'vitest'
-import { sufficientLimitFor } from '../../../src/cli/cost/run-limit.ts'
+import { estimateSufficientLimit } from '../../../src/cli/cost/run-limit.ts'
 import type { RunCosts } from '../../../src/client/run-costs.ts'
 import { DropMeter } from '../../../src/server/chain/evm/cost/drop-gas.ts'
-import { budgetOf } from '../../../src/server/chain/evm/cost/run-budget.ts'
+import { readRunBudget } from '../../../src/server/chain/evm/cost/run-budget.ts'
 import { hasMaxCost, type NetworkFees } from '../../../src/server/chain/fees.ts'
 import { chainFacts } from '../../../src/server/pipeline/chain-facts.ts'
 import { reserveCost } from '../../../src/server/services/limit-cost.ts'
@@ -47,7 +47,7 @@ async function accept(requests: readonly Mint[], wei: bigint, fees: NetworkFees,
 async function costs(fees: NetworkFees): Promise<RunCosts | null> {
   const [run] = await limitedRuns(place.store.db, 'c')
   if (run === undefined || !hasMaxCost(run)) return null
-  const { max, available, unsigned } = await budgetOf(place.store.db, run, fees)
+  const { max, available, unsigned } = await readRunBudget(place.store.db, run, fees)
   return {
     ...{ blockchain: 'polygon', is_simulated: false, currency: 'POL', gas_used: '0', fee_paid: '0', waiting: null },
     ...{ max_fee: null, max_cost: run.max_cost, counted: String(max - available) },
@@ -75,7 +75,7 @@ test('the limit that is named suffices for the rest of a run to the wei, after r
       const meter = new DropMeter(isDynamic, chunkSize)
       for (const { count, sender } of requests) meter.add('x', count, sender)
       const reserved = { ...meter.total().reserved, changes: NO_CHANGES }
-      const enough = await sufficientLimitFor(reserved, fees, { costs: await costs(fees), maxFee: null })
+      const enough = await estimateSufficientLimit(reserved, fees, { costs: await costs(fees), maxFee: null })
       const left = await accept(requests, enough - 1n, fees, isDynamic)
       expect(left, 'one wei less is not enough').not.toEqual([])
       refused += left.length

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { rememberChain } from '../../../src/server/store/chains.ts'
+import { recordChain } from '../../../src/server/store/chains.ts'
 import { openStore } from '../../../src/server/store/open-store.ts'
 import { writeKeystore } from '../../helpers/keystore-file.ts'
 import { textHolds } from '../../helpers/leaks.ts'
@@ -73,7 +73,7 @@ const onPolygon = (...urls: string[]) =>
 async function setUp() {
   await mkdir(join(dir, 'data'), { recursive: true })
   const store = await openStore(join(dir, 'data', 'gdn.db'))
-  await rememberChain(store.db, {
+  await recordChain(store.db, {
     ...{ blockchain: 'polygon', network: 'remote', chain_id: 137, genesis_timestamp: 0 },
     ...{ factory_address: FACTORY, created_at: 1 },
   })

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { rememberChain } from '../../../src/server/store/chains.ts'
+import { recordChain } from '../../../src/server/store/chains.ts'
 import { openStore } from '../../../src/server/store/open-store.ts'
 import { startRpcProxy } from '../../helpers/rpc-proxy.ts'
 import { startCluster, type TestCluster } from '../../helpers/solana-cluster.ts'
@@ -27,7 +27,7 @@ beforeEach(async () => {
 
 async function setUp() {
   const store = await openStore(join(dir, 'data', 'gdn.db'))
-  await rememberChain(store.db, {
+  await recordChain(store.db, {
     ...{ blockchain: 'solana-testnet', network: 'remote', genesis_hash: cluster.genesisHash, genesis_timestamp: 0 },
     ...{ factory_address: SIGNER, created_at: 1 },
   })

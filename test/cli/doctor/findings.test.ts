@@ -15,7 +15,7 @@ import type { Finding } from './finding.ts'
 // Keystores with the default cost would take seconds here.
 vi.mock(import('../../../src/keystore/limits.ts'), async (original) => ({
   ...(await original()),
-  SCRYPT: { n: 1024, r: 8, p: 1 } as never,
+  DEFAULT_SCRYPT: { n: 1024, r: 8, p: 1 } as never,
 }))
 
 async function findings(check: string, options: CliOptions, ...flags: string[]): Promise<Finding[]> {

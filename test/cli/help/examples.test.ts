@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { evmAddressProblem } from '../../../src/api/address.ts'
 import { KNOWN_NAMES } from '../../../src/api/blockchains.ts'
-import { retirementOf } from '../../../src/api/retired.ts'
+import { findRetirement } from '../../../src/api/retired.ts'
 import { COMMANDS, makeCommand, type Verb } from '../../../src/cli/catalogue.ts'
 import type { Deps } from '../../../src/cli/deps.ts'
 import { HELP_TOPICS } from '../../../src/cli/help/topics.ts'
@@ -41,7 +41,7 @@ test('examples can be pasted: they contain no placeholders, and every address is
 })
 
 test('examples name no network that was retired', async () => {
-  const retired = KNOWN_NAMES.filter((name) => retirementOf(name) !== null)
+  const retired = KNOWN_NAMES.filter((name) => findRetirement(name) !== null)
   expect(retired).not.toEqual([])
   await eachCase(PAGES, async (page) => {
     const words = (await typedLines(page)).join(' ').split(/\s+/)

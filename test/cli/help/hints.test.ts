@@ -5,7 +5,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
 import { walletsDirectory } from '../../../src/config/paths.ts'
 import { openStore } from '../../../src/server/store/open-store.ts'
-import { KEYSTORE_ENDING } from '../../../src/wallet/folder.ts'
+import { KEYSTORE_EXTENSION } from '../../../src/wallet/folder.ts'
 import { whenTestDone } from '../../helpers/clean-up.ts'
 import { startHttpServer } from '../../helpers/http-server.ts'
 import { writeKeystore } from '../../helpers/keystore-file.ts'
@@ -45,8 +45,8 @@ test('collection set without a wallet names the one of this machine that owns th
   expect((await set(OWNER)).stderr).toContain('a keystore file')
   const wallets = walletsDirectory(options.env)
   await mkdir(wallets, { recursive: true, mode: 0o700 })
-  await writeKeystore(join(wallets, `studio${KEYSTORE_ENDING}`), key)
-  await chmod(join(wallets, `studio${KEYSTORE_ENDING}`), 0o600)
+  await writeKeystore(join(wallets, `studio${KEYSTORE_EXTENSION}`), key)
+  await chmod(join(wallets, `studio${KEYSTORE_EXTENSION}`), 0o600)
   const { code, stderr } = await set(privateKeyToAccount(key).address)
   expect(code).toBe(2)
   expect(stderr).toContain('Add --wallet @studio')

@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { searchHelp, sectionOfCode } from '../../../src/cli/help/search.ts'
+import { findErrorCodeSection, searchHelp } from '../../../src/cli/help/search.ts'
 import { searchText } from '../../../src/cli/help/search-text.ts'
 import { readSections, sectionName } from '../../../src/cli/help/sections.ts'
 import { HELP_TOPICS } from '../../../src/cli/help/topics.ts'
-import { explanationOf, sectionUrl } from '../../../src/cli/render/docs-site.ts'
+import { findExplanation, sectionUrl } from '../../../src/cli/render/docs-site.ts'
 import { displayWidth } from '../../../src/cli/text/display-width.ts'
 import { type ErrorCode, EXIT_BY_CODE } from '../../../src/core/errors.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
@@ -138,7 +138,7 @@ describe('the best section', () => {
 describe('error codes', () => {
   test('each has a section on the page of errors', async () => {
     const sections = await readSections()
-    const missing = CODES.filter((code) => sectionOfCode(sections, code) === undefined)
+    const missing = CODES.filter((code) => findErrorCodeSection(sections, code) === undefined)
     expect(missing).toEqual([])
   })
 
@@ -153,7 +153,7 @@ describe('error codes', () => {
 
   test('each that an error refers to has a heading of its own, so that the anchor is the code', async () => {
     const anchors = (await readSections()).filter(({ page }) => page === 'errors.md').map(({ anchor }) => anchor)
-    const referred = CODES.filter((code) => explanationOf(code) !== null)
+    const referred = CODES.filter((code) => findExplanation(code) !== null)
     expect(referred.length).toBeGreaterThan(15)
     expect(referred.filter((code) => !anchors.includes(code))).toEqual([])
   })
@@ -180,8 +180,8 @@ describe('error codes', () => {
   })
 
   test('are explained on the site once it has an address', () => {
-    expect(explanationOf('run_busy', 'https://docs.example')).toBe('https://docs.example/errors.html#run_busy')
-    expect(explanationOf('usage', 'https://docs.example')).toBeNull()
+    expect(findExplanation('run_busy', 'https://docs.example')).toBe('https://docs.example/errors.html#run_busy')
+    expect(findExplanation('usage', 'https://docs.example')).toBeNull()
     expect(sectionUrl('commands/README.md', '', 'https://docs.example')).toBe('https://docs.example/commands/')
     expect(sectionUrl('drops.md', 'state', '')).toBeNull()
   })

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { chainIdOf, KNOWN_NAMES } from '../../../src/api/blockchains.ts'
-import { retirementOf } from '../../../src/api/retired.ts'
+import { findRetirement } from '../../../src/api/retired.ts'
 import { OUTPUT_MODES } from '../../../src/cli/flags/common.ts'
 import { readTopic } from '../../../src/cli/help/topic.ts'
 import { HELP_TOPICS } from '../../../src/cli/help/topics.ts'
-import { OWN_VARIABLES } from '../../../src/config/environment.ts'
+import { GDN_VARIABLES } from '../../../src/config/environment.ts'
 import { EXIT_BY_CODE } from '../../../src/core/errors.ts'
 import { EXIT } from '../../../src/core/exit-codes.ts'
 import { COLUMN_NAMES } from '../../../src/manifest/columns.ts'
@@ -73,7 +73,7 @@ describe('topics keep what their pages contain', () => {
 
 describe('topics match the code', () => {
   test('environment lists exactly the variables that the sources read', async () => {
-    const names = OWN_VARIABLES.map(({ name }) => name)
+    const names = GDN_VARIABLES.map(({ name }) => name)
     expect([...(await variablesInSources())].sort()).toEqual([...names].sort())
     const page = await topic('environment')
     for (const name of names) expect(page).toMatch(new RegExp(`^  ${name} `, 'm'))
@@ -99,7 +99,7 @@ describe('topics match the code', () => {
     const page = await topic('blockchains')
     for (const name of KNOWN_NAMES) {
       expect(page).toMatch(new RegExp(`^  ${name} +.*${chainIdOf(name) ?? 'Solana'}`, 'm'))
-      const retired = retirementOf(name)
+      const retired = findRetirement(name)
       if (retired === null) continue
       expect(page).toMatch(new RegExp(`^  ${name} +.*${retired.successor}`, 'm'))
       expect(page).toMatch(new RegExp(`^  ${name} +.*${retired.since}`, 'm'))

@@ -1,6 +1,6 @@
 import jpeg from 'jpeg-js'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { dataUrl } from '../../../src/cli/sheet/embedded.ts'
+import { createDataUrl } from '../../../src/cli/sheet/embedded.ts'
 import { jpegOf, png } from '../../helpers/images.ts'
 
 /** Pixels that no encoder makes small. */
@@ -20,7 +20,7 @@ test.each([
   const decoded = vi.spyOn(jpeg, 'decode')
   const encoded = vi.spyOn(jpeg, 'encode')
   onTestFinished(() => void vi.restoreAllMocks())
-  const url = await dataUrl(bytes)
+  const url = await createDataUrl(bytes)
   expect(url.length).toBeLessThan(50 * 1024)
   expect(decoded.mock.calls.length).toBeLessThanOrEqual(1)
   expect(encoded.mock.calls.length).toBeLessThanOrEqual(2)

@@ -255,8 +255,12 @@ test('every tool with a dry run records what its plan showed', async () => {
     collection_create: { name: 'New', wallet: OWNER },
   }
   const tree = JSON.parse((await cli(['help', '--json'])).stdout) as CommandTree
-  const { offered } = new Toolbox(tree.commands, { allowWrites: true, passwordFile: null, toolsets: ['all'] })
-  const shows = offered.filter(({ flags, effect }) => effect !== 'read' && flags.has('--dry-run'))
+  const { offeredTools } = new Toolbox(tree.commands, {
+    allowWrites: true,
+    passwordFile: null,
+    toolsets: ['all'],
+  })
+  const shows = offeredTools.filter(({ flags, effect }) => effect !== 'read' && flags.has('--dry-run'))
   expect([...Object.keys(planned), ...ELSEWHERE].sort()).toEqual(shows.map(({ name }) => name).sort())
   for (const [tool, values] of Object.entries(planned)) {
     const { plan_id } = await session.call(tool, values)

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseTransaction } from 'viem'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { MAX_NFT_USE } from '../../../src/cli/cost/worst-case.ts'
+import { MAX_USE_PER_NFT } from '../../../src/cli/cost/worst-case.ts'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import {
   freshDataDir,
@@ -300,7 +300,7 @@ async function attack(first: readonly Step[], steps: number, count: number): Pro
   /** The amount that one NFT counts for. It is less if the backend limits the NFT's cost. */
   const counted = async (isLimited: boolean) => {
     const { fees } = (await backend.post('/api/v1/getfees', { blockchain: 'polygon' })).json
-    return MAX_NFT_USE.gasLimit * BigInt(isLimited ? fees.gas_price.offered : fees.gas_price.max)
+    return MAX_USE_PER_NFT.gasLimit * BigInt(isLimited ? fees.gas_price.offered : fees.gas_price.max)
   }
   const start = async (maxCost: bigint) => {
     await sessions.at(-1)?.session.close()

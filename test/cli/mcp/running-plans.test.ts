@@ -18,7 +18,7 @@ beforeEach(async () => {
 test('a plan that another process starts after the check is continued, not refused', async () => {
   const planned = { tool: BURN.name, values: {}, files: {}, setup: 's', names: 'n' }
   const { plan } = await plans.add(planned, () => ['nft', 'burn'])
-  await plans.show(plan.id, { first: { title: 'One' }, second: { title: 'Two' } })
+  await plans.recordShown(plan.id, { first: { title: 'One' }, second: { title: 'Two' } })
   // The other process has burned the first NFT.
   const runner: Pick<Runner, 'run'> = {
     async run(_argv, { checkPlan }: RunOptions) {
@@ -27,7 +27,7 @@ test('a plan that another process starts after the check is continued, not refus
     },
   }
   const running = new RunningPlans(runner as Runner, plans, { callTimeout: 60_000, stop: caller.signal })
-  const answer = await running.do(BURN, await plans.get(plan.id), caller, async () => {
+  const answer = await running.runPlan(BURN, await plans.get(plan.id), caller, async () => {
     await plans.save({ ...(await plans.get(plan.id)), state: 'started' })
   })
   expect(answer).toMatchObject({ status: 'ok', exit_code: 0 })

@@ -1,7 +1,7 @@
 import { size } from 'viem'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Blockchain, EvmBlockchain } from '../../../src/api/blockchains.ts'
-import { MAX_NFT_USE, maxCostOfSpending } from '../../../src/cli/cost/worst-case.ts'
+import { estimateMaxSpending, MAX_USE_PER_NFT } from '../../../src/cli/cost/worst-case.ts'
 import type { Deps, Spending, SpendingRun } from '../../../src/cli/deps.ts'
 import { Ledger } from '../../../src/cli/mcp/spending.ts'
 import { GdnError } from '../../../src/core/errors.ts'
@@ -18,7 +18,7 @@ import {
   TRANSFER_GAS_LIMIT,
   updateGasLimit,
 } from '../../../src/server/chain/evm/gas-limits.ts'
-import { symbolOf } from '../../../src/server/services/create-collection.ts'
+import { deriveSymbol } from '../../../src/server/services/create-collection.ts'
 import { startHttpServer } from '../../helpers/http-server.ts'
 
 const ONE = 10n ** 18n
@@ -27,8 +27,8 @@ const OFFERED = 10n ** 9n
 /** The highest price that the server ever offers. */
 const MAX = 3n * OFFERED
 /** The amounts that an NFT counts for when the server limits its cost and when it doesn't. */
-const LIMITED = MAX_NFT_USE.gasLimit * OFFERED
-const PER_NFT = MAX_NFT_USE.gasLimit * MAX
+const LIMITED = MAX_USE_PER_NFT.gasLimit * OFFERED
+const PER_NFT = MAX_USE_PER_NFT.gasLimit * MAX
 const POL = (amount: bigint) => ({ amount, currency: 'POL' })
 
 interface Network {
@@ -92,7 +92,7 @@ test('counts each request at more than any of its transactions can use', () => {
     ...[mintGasLimit([{ receiver: '0x', count: 1 }], true, true), grantGasLimit(['0x']), BURN_GAS_LIMIT],
     ...[TRANSFER_GAS_LIMIT, updateGasLimit(ids), freezeGasLimit(ids), COMMIT_PROVENANCE_GAS_LIMIT],
   ]
-  for (const limit of one) expect(MAX_NFT_USE.gasLimit).toBeGreaterThan(limit)
+  for (const limit of one) expect(MAX_USE_PER_NFT.gasLimit).toBeGreaterThan(limit)
 })
 
 test.each([
@@ -101,7 +101,7 @@ test.each([
 ])('counts a collection with %s at the gas limit and the bytes of its transaction', async (_, name, royaltyBps) => {
   const fees = { low: 1n, typical: 1n, high: 1n, offered: OFFERED, data: { bytes: 1, fee: 1n, gas: 0n } }
   const collection = {
-    ...{ id: 'c', name, symbol: symbolOf(name), wallet_address: WALLET, factory_address: WALLET },
+    ...{ id: 'c', name, symbol: deriveSymbol(name), wallet_address: WALLET, factory_address: WALLET },
     ...{ enable_api: 1, enable_transfer: 0, is_locked: 0, dynamic: 0, enable_burn: 0 },
     ...{ royalty_bps: royaltyBps, royalty_receiver: null, max_supply: null },
   }
@@ -109,7 +109,7 @@ test.each([
   const bytes = ENVELOPE_BYTES + size(encodeMake(init))
   // The fee for data is counted twice, as it may rise.
   const worst = makeGasLimit(init) * OFFERED + 2n * BigInt(bytes)
-  expect(await maxCostOfSpending({ kind: 'collection', name, royaltyBps }, fees)).toBe(worst)
+  expect(await estimateMaxSpending({ kind: 'collection', name, royaltyBps }, fees)).toBe(worst)
 })
 
 test('permits nothing on a public network without --allow-spending', async () => {

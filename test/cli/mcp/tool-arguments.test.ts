@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { CommandTree } from '../../../src/cli/command-tree.ts'
-import { argumentsOf } from '../../../src/cli/mcp/tool-arguments.ts'
+import { checkArguments } from '../../../src/cli/mcp/tool-arguments.ts'
 import { Toolbox } from '../../../src/cli/mcp/toolbox.ts'
 import { cli } from '../harness.ts'
 
@@ -14,9 +14,9 @@ beforeAll(async () => {
 
 describe('the arguments of a tool', () => {
   test('may have a single string for a list of one', () => {
-    expect(argumentsOf(toolbox.find('nft_show'), { nft_gdn_id: 'a' })).toEqual({ nft_gdn_id: ['a'] })
-    expect(argumentsOf(toolbox.find('nft_show'), { nft_gdn_id: ['a', 'b'] })).toEqual({ nft_gdn_id: ['a', 'b'] })
-    expect(argumentsOf(toolbox.find('nft_transfer'), { nft_gdn_id: 'a' })).toEqual({ nft_gdn_id: 'a' })
+    expect(checkArguments(toolbox.find('nft_show'), { nft_gdn_id: 'a' })).toEqual({ nft_gdn_id: ['a'] })
+    expect(checkArguments(toolbox.find('nft_show'), { nft_gdn_id: ['a', 'b'] })).toEqual({ nft_gdn_id: ['a', 'b'] })
+    expect(checkArguments(toolbox.find('nft_transfer'), { nft_gdn_id: 'a' })).toEqual({ nft_gdn_id: 'a' })
   })
 
   test.each([
@@ -26,7 +26,7 @@ describe('the arguments of a tool', () => {
     ['nft_list', { limit: 'ten' }, 'limit must be integer', 'Pass limit as a whole number.'],
     ['nft_history', {}, "must have required property 'nft_gdn_id'", undefined],
   ])('of another type are rejected with what to pass: %s %j', (name, values, message, hint) => {
-    expect(() => argumentsOf(toolbox.find(name), values)).toThrow(
+    expect(() => checkArguments(toolbox.find(name), values)).toThrow(
       expect.objectContaining({ code: 'usage', message, hint }),
     )
   })

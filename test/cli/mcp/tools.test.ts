@@ -4,10 +4,10 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { COMMANDS } from '../../../src/cli/catalogue.ts'
 import type { CommandTree } from '../../../src/cli/command-tree.ts'
-import { LEFT_OUT_FLAGS, NOT_TOOLS } from '../../../src/cli/mcp/not-tools.ts'
+import { NOT_TOOLS, OMITTED_FLAGS } from '../../../src/cli/mcp/not-tools.ts'
 import { Toolbox } from '../../../src/cli/mcp/toolbox.ts'
-import { argvOf, commandWords, type Tool } from '../../../src/cli/mcp/tools.ts'
-import { TOOLSET_WORDS, toolsetOf } from '../../../src/cli/mcp/toolsets.ts'
+import { commandWords, formatArgv, type Tool } from '../../../src/cli/mcp/tools.ts'
+import { findToolset, TOOLSET_WORDS } from '../../../src/cli/mcp/toolsets.ts'
 import { route } from '../../../src/cli/route.ts'
 import { cli } from '../harness.ts'
 
@@ -17,7 +17,7 @@ let tools: Tool[]
 beforeAll(async () => {
   tree = JSON.parse((await cli(['help', '--json'], { env: { HOME: tmpdir() } })).stdout)
   const permitted = { allowWrites: true, passwordFile: 'password', toolsets: ['all' as const] }
-  tools = new Toolbox(tree.commands, permitted).offered
+  tools = new Toolbox(tree.commands, permitted).offeredTools
 })
 
 describe('the tools of gdn mcp', () => {
@@ -25,12 +25,12 @@ describe('the tools of gdn mcp', () => {
     const commands = COMMANDS.map(({ command }) => command)
     expect(Object.keys(NOT_TOOLS).filter((name) => !commands.includes(name))).toEqual([])
     const flags = new Set(tree.commands.flatMap((command) => command.flags.map(({ name }) => name)))
-    expect(Object.keys(LEFT_OUT_FLAGS).filter((name) => name !== '--help' && !flags.has(name))).toEqual([])
+    expect(Object.keys(OMITTED_FLAGS).filter((name) => name !== '--help' && !flags.has(name))).toEqual([])
   })
 
   test('are in one toolset each, unless it is said why a command is no tool', () => {
     const commands = COMMANDS.map(({ command }) => command)
-    expect(commands.filter((name) => (toolsetOf(name) === null) !== Object.hasOwn(NOT_TOOLS, name))).toEqual([])
+    expect(commands.filter((name) => (findToolset(name) === null) !== Object.hasOwn(NOT_TOOLS, name))).toEqual([])
     expect(new Set(tools.map(({ command }) => command)).size).toBe(tools.length)
     expect(tools.length).toBe(commands.length - Object.keys(NOT_TOOLS).length)
   })
@@ -39,7 +39,7 @@ describe('the tools of gdn mcp', () => {
     const docs = await readFile(new URL('../../../docs/agents.md', import.meta.url), 'utf8')
     for (const word of TOOLSET_WORDS.filter((one) => one !== 'all')) {
       const [, row = ''] = new RegExp(`^\\| \`${word}\`[^|]*\\|(.*)\\|$`, 'm').exec(docs) ?? []
-      const names = tools.filter(({ command }) => toolsetOf(command) === word).map(({ name }) => name)
+      const names = tools.filter(({ command }) => findToolset(command) === word).map(({ name }) => name)
       expect([...row.matchAll(/`([a-z_]+)`/g)].map(([, name]) => name).sort(), word).toEqual(names.sort())
     }
   })
@@ -47,7 +47,7 @@ describe('the tools of gdn mcp', () => {
   test('have parameters and tools in their descriptions, not flags and commands', () => {
     const found = tools.flatMap(({ name, description, inputSchema }) =>
       (JSON.stringify([description, inputSchema.properties]).match(/--[a-z-]+|(?<=\bgdn )[a-z]+ [a-z]+/g) ?? [])
-        .filter((word) => word.startsWith('--') || toolsetOf(word) !== null || Object.hasOwn(NOT_TOOLS, word))
+        .filter((word) => word.startsWith('--') || findToolset(word) !== null || Object.hasOwn(NOT_TOOLS, word))
         .map((word) => `${name}: ${word}`),
     )
     expect(found).toEqual([])
@@ -116,14 +116,14 @@ describe('the tools of gdn mcp', () => {
         const values = Object.fromEntries(
           tool.inputs.map(({ property, form }) => [property, form === 'switch' ? isOn : texts]),
         )
-        const argv = argvOf(tool.command, commandWords(tool, values, tool.flags))
+        const argv = formatArgv(tool.command, commandWords(tool, values, tool.flags))
         const found = route(argv)
         expect(found).toMatchObject({ kind: 'verb', verb: { command: tool.command } })
         const words = argv.slice(tool.command.split(' ').length, argv.indexOf('--'))
         for (const word of words) {
           const [, flag = word] = /^(--[a-z-]+)(?:=|$)/s.exec(word) ?? []
           expect(tool.flags.has(flag), word).toBe(true)
-          expect(Object.hasOwn(LEFT_OUT_FLAGS, flag), word).toBe(false)
+          expect(Object.hasOwn(OMITTED_FLAGS, flag), word).toBe(false)
         }
       }),
       { numRuns: process.env.GDN_SOAK === '1' ? 100_000 : 2000 },

@@ -31,12 +31,12 @@ beforeAll(async () => {
 /** What an agent gets of an error of a tool. */
 function shown(command: string, hint: string, box = toolbox) {
   const answer = failedResponse(new GdnError('usage', 'is wrong', { hint }))
-  return withToolNames(answer, box.of(command), box).error?.hint
+  return withToolNames(answer, box.get(command), box).error?.hint
 }
 
 /** Returns the flags in a text that a tool has as parameters, apart from those of commands that a person runs. */
-function flagsIn(text: string, { inputs, words }: Tool): string[] {
-  const flags = inputs.flatMap(({ flag, off }) => [flag, off]).concat(...words.keys(), '--dry-run')
+function flagsIn(text: string, { inputs, parameterNames }: Tool): string[] {
+  const flags = inputs.flatMap(({ flag, off }) => [flag, off]).concat(...parameterNames.keys(), '--dry-run')
   const own = text.replace(/`gdn [^`]*`/g, '')
   return [...own.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)].map(([flag]) => flag).filter((flag) => flags.includes(flag))
 }
@@ -55,10 +55,10 @@ describe('errors and hints of tools', () => {
   test('name no flag that the tool has as a parameter, for any text of the source', async () => {
     const texts = await textsOfSource()
     expect(texts.length).toBeGreaterThan(300)
-    const found = toolbox.offered.flatMap((tool) =>
+    const found = toolbox.offeredTools.flatMap((tool) =>
       texts.flatMap((text) => {
         if (flagsIn(text, tool).length === 0) return []
-        const issue = { place: { flag: [...tool.words.keys()].at(-1) }, message: text, hint: text }
+        const issue = { place: { flag: [...tool.parameterNames.keys()].at(-1) }, message: text, hint: text }
         const answer = failedResponse(new GdnError('usage', text, { hint: text, details: { issues: [issue] } }))
         const { error } = withToolNames(answer, tool, toolbox)
         return flagsIn(JSON.stringify(error), tool).map((flag) => `${tool.name}: ${flag} in ${text}`)
@@ -69,15 +69,15 @@ describe('errors and hints of tools', () => {
 
   test('keep the whole value of a flag, for any text of the source', async () => {
     const texts = await textsOfSource()
-    const found = toolbox.offered.flatMap((tool) =>
+    const found = toolbox.offeredTools.flatMap((tool) =>
       texts.flatMap((text) => {
         const own = text.replace(/`gdn [^`]*`/g, '')
         const values = [...own.matchAll(/(--[a-z-]+) (?!<[^>]*>$)([^\s`]*=[^\s`]*)/g)].filter(([, flag = '']) =>
-          tool.words.has(flag),
+          tool.parameterNames.has(flag),
         )
         return values.flatMap(([, flag = '', value = '']) => {
           const pair = JSON.stringify([value.replace(/[.,]$|'\)\}\\$/, '')])
-          const expected = `${tool.words.get(flag)}: ${pair}`
+          const expected = `${tool.parameterNames.get(flag)}: ${pair}`
           return shown(tool.command, text)?.includes(expected) ? [] : [`${tool.name}: ${expected} in ${text}`]
         })
       }),
@@ -97,8 +97,8 @@ describe('errors and hints of tools', () => {
   })
 
   test('name the parameter in the place of its flag', () => {
-    for (const tool of toolbox.offered) {
-      for (const [flag, property] of tool.words) {
+    for (const tool of toolbox.offeredTools) {
+      for (const [flag, property] of tool.parameterNames) {
         if (!/^(--|<)/.test(flag)) continue
         const answer = failedResponse(new GdnError('usage', 'is wrong', { place: { flag } }))
         const { message } = withToolNames(answer, tool, toolbox).error ?? {}
@@ -108,7 +108,7 @@ describe('errors and hints of tools', () => {
   })
 
   test('name the parameter with which apply burns', () => {
-    const tool = toolbox.offered.find(({ name }) => name === 'plan')
+    const tool = toolbox.offeredTools.find(({ name }) => name === 'plan')
     if (tool === undefined) throw new Error('no plan')
     const note = 'Its NFT is burned only by a plan that was saved with --prune and --out'
     const { data } = withToolNames(pagedResponse({ code: 0, data: { notes: [note] }, error: null }, 0), tool, toolbox)
@@ -218,7 +218,7 @@ describe('errors and hints of tools', () => {
 
   test('name parameters in the notes of a summary', () => {
     const answer = { ...failedResponse(null), data: { notes: ['Add --take-over to replace them.'] } }
-    expect(withToolNames(answer, toolbox.of('apply'), toolbox).data).toEqual({
+    expect(withToolNames(answer, toolbox.get('apply'), toolbox).data).toEqual({
       notes: ['Add take_over to replace them.'],
     })
   })
@@ -232,19 +232,19 @@ describe('errors and hints of tools', () => {
     ['Nothing is left to do: all 3 rows are deployed.', ['Nothing is left to do: all 3 rows are deployed.']],
   ])('leave out the note on a flag that no tool has: %s', (note, notes) => {
     const answer = { ...failedResponse(null), data: { notes: [note] } }
-    expect(withToolNames(answer, toolbox.of('batch mint'), toolbox).data).toEqual({ notes })
+    expect(withToolNames(answer, toolbox.get('batch mint'), toolbox).data).toEqual({ notes })
   })
 
   test('are changed in fields of ours, never in data', () => {
     const record = { title: '--wallet', nested: { message: '--wallet' }, fix: 'Add --wallet.' }
-    const tool = toolbox.of('collection set')
+    const tool = toolbox.get('collection set')
     const { data } = withToolNames({ ...failedResponse(null), error: null, data: [record] }, tool, toolbox)
     expect(data).toEqual([{ ...record, fix: 'Add wallet.' }])
   })
 })
 
 test('the tool apply describes prune as the plan that it makes, and sends nobody back to it with a saved plan', () => {
-  const { prune } = toolbox.of('apply').inputSchema.properties as Record<string, { description: string }>
+  const { prune } = toolbox.get('apply').inputSchema.properties as Record<string, { description: string }>
   expect(prune?.description).toMatch(/^Burn NFTs of this run/)
   expect(shown('apply', 'To apply it, run `gdn apply plan.json`.')).toBe(
     'Call apply with the manifest. The user can apply a saved plan in a terminal.',

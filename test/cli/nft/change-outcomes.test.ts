@@ -1,11 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { type ChangeOutcomes, changesError, noChangeOutcomes, summaryOf } from '../../../src/cli/plan/change-nfts.ts'
+import {
+  type ChangeOutcomes,
+  changesError,
+  createChangeOutcomes,
+  toSummaryRecord,
+} from '../../../src/cli/plan/change-nfts.ts'
 
 const COUNTS = { update: 5, transfer: 4, burn: 1 }
 const problem = { key: 'a', line: 2, reason: 'the response was lost' }
 
 const outcomesOf = (update: Partial<ChangeOutcomes['update']>): ChangeOutcomes => {
-  const none = noChangeOutcomes()
+  const none = createChangeOutcomes()
   return { ...none, update: { ...none.update, ...update } }
 }
 
@@ -26,13 +31,13 @@ describe('the outcome of an interrupted plan', () => {
       code,
       hint: expect.stringMatching(new RegExp(`^${hint}\n`)),
     })
-    expect(summaryOf(COUNTS, outcomes)).toMatchObject({ pending })
+    expect(toSummaryRecord(COUNTS, outcomes)).toMatchObject({ pending })
   })
 
   test('names no other changes if all were sent', () => {
     const outcomes = outcomesOf({ done: 1, pending: 4 })
     const counts = { update: 5, transfer: 0, burn: 0 }
     expect(changesError(counts, outcomes)?.hint).toBe('Run the same command again to resume the changes in progress.')
-    expect(summaryOf(counts, outcomes)).toMatchObject({ updated: 1, pending: 4 })
+    expect(toSummaryRecord(counts, outcomes)).toMatchObject({ updated: 1, pending: 4 })
   })
 })

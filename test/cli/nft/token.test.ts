@@ -307,7 +307,7 @@ describe('readTokenMetadata', () => {
       fetcher(async () => ({ content: content(), contentType: null })),
     )
     expect(found).toEqual({ metadata: METADATA })
-    const failed = fetcher(() => Promise.reject(new FetchFailure(`${url} returned HTTP 500`, { lasting: false })))
+    const failed = fetcher(() => Promise.reject(new FetchFailure(`${url} returned HTTP 500`, { isLasting: false })))
     expect(await readTokenMetadata(url, null, signal, failed)).toEqual({
       problem: "can't be read: https://api.example/1 returned HTTP 500",
     })

@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { GdnError } from '../../../src/core/errors.ts'
-import { SENT_NOTHING } from '../../../src/core/nothing-sent.ts'
+import { NOTHING_SENT_HINT } from '../../../src/core/nothing-sent.ts'
 import { shellWord } from '../../../src/core/shell-word.ts'
 import { folder, service, TARGET } from '../batch/drop.ts'
 import { announce, CONTRACT, fakeApi, OWNER, type Reply } from '../fake-api.ts'
@@ -366,7 +366,7 @@ describe('gdn apply', () => {
     )
     expect(stderr).toContain(`Run \`gdn apply ${shellWord(path('drop.csv'))} `)
     const before = await apply({ signal: pressed.signal })
-    expect([before.code, before.stderr]).toEqual([130, expect.stringContaining(SENT_NOTHING)])
+    expect([before.code, before.stderr]).toEqual([130, expect.stringContaining(NOTHING_SENT_HINT)])
     expect(await apply()).toMatchObject({ code: 0 })
   })
 
@@ -378,7 +378,7 @@ describe('gdn apply', () => {
       const sent = api.bodies('createnft').length
       const target = command === 'batch resume' ? [] : TARGET
       const { code, stderr } = await interrupted(...command.split(' '), path('drop.csv'), ...target)
-      expect({ code, stderr }).toEqual({ code: 130, stderr: `error: interrupted\n  ${SENT_NOTHING}\n` })
+      expect({ code, stderr }).toEqual({ code: 130, stderr: `error: interrupted\n  ${NOTHING_SENT_HINT}\n` })
       expect(api.bodies('createnft')).toHaveLength(sent)
     },
   )

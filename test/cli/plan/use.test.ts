@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { reservedForPlan } from '../../../src/cli/plan/plan-use.ts'
+import { estimatePlanReservation } from '../../../src/cli/plan/plan-use.ts'
 import type { ChangePlan } from '../../../src/plan/planned.ts'
 
 const ADDRESS = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
@@ -18,8 +18,8 @@ function mintsTo(receivers: readonly string[], inOrder: boolean): ChangePlan {
 }
 
 test.each([true, false])('counts the spellings of an address as one receiver, with --in-order %s', async (inOrder) => {
-  const one = await reservedForPlan(mintsTo([ADDRESS, ADDRESS], inOrder), {})
-  expect(await reservedForPlan(mintsTo([ADDRESS, ADDRESS.toLowerCase()], inOrder), {})).toEqual(one)
-  const other = await reservedForPlan(mintsTo([ADDRESS, `${ADDRESS.slice(0, -1)}C`], inOrder), {})
+  const one = await estimatePlanReservation(mintsTo([ADDRESS, ADDRESS], inOrder), {})
+  expect(await estimatePlanReservation(mintsTo([ADDRESS, ADDRESS.toLowerCase()], inOrder), {})).toEqual(one)
+  const other = await estimatePlanReservation(mintsTo([ADDRESS, `${ADDRESS.slice(0, -1)}C`], inOrder), {})
   expect(other.each.gasLimit).toBeGreaterThan(one.each.gasLimit)
 })

@@ -1,18 +1,22 @@
 import { expect, test } from 'vitest'
-import { PLAIN } from '../../../src/cli/io/paint.ts'
-import { collectImpossibleChanges, hintFor, impossibleChangesText } from '../../../src/cli/plan/impossible-changes.ts'
+import { PLAIN_PAINT } from '../../../src/cli/io/paint.ts'
+import {
+  collectImpossibleChanges,
+  formatHint,
+  impossibleChangesText,
+} from '../../../src/cli/plan/impossible-changes.ts'
 import { changedPlanError } from '../../../src/cli/plan/open-source.ts'
 import { planMarkdown } from '../../../src/cli/plan/plan-markdown.ts'
 import {
   appliedText,
   countsText,
   firstChanges,
-  onlyMintOf,
+  formatOnlyMintCommand,
   planLines,
   printPlanNotes,
   summaryText,
 } from '../../../src/cli/plan/plan-view.ts'
-import { type Action, type NftChange, NOT_DYNAMIC } from '../../../src/plan/compare.ts'
+import { type Action, type NftChange, NOT_DYNAMIC_REASON } from '../../../src/plan/compare.ts'
 import { ID_ADDED_REASON } from '../../../src/plan/mint-changes.ts'
 import type { ChangePlan, PlanCounts, PlannedChange } from '../../../src/plan/planned.ts'
 import { OWNER } from '../fake-api.ts'
@@ -43,7 +47,7 @@ function planOf(actions: Partial<Record<Action, number>>) {
 }
 
 const linesOf = async (plan: ReturnType<typeof planOf>) =>
-  await planLines(plan, await collectImpossibleChanges(plan), { columns: 80, paint: PLAIN })
+  await planLines(plan, await collectImpossibleChanges(plan), { columns: 80, paint: PLAIN_PAINT })
 
 async function shown(actions: Partial<Record<Action, number>>) {
   const plan = planOf(actions)
@@ -122,8 +126,8 @@ test.each([
   [{ mint: 1, retries: 1, vanished: 1 }, undefined, 'gdn apply d --only mint'],
 ])('names the command that makes only the mints, with the flag that it needs: %j', (counts, newRows, command) => {
   const plan = { counts: { ...NO_COUNTS, ...counts }, otherEdition: null }
-  expect(onlyMintOf('gdn apply d', plan, newRows)).toBe(command)
-  expect(onlyMintOf('gdn apply d', { ...plan, otherEdition: 'other' }, newRows)).toBe(null)
+  expect(formatOnlyMintCommand('gdn apply d', plan, newRows)).toBe(command)
+  expect(formatOnlyMintCommand('gdn apply d', { ...plan, otherEdition: 'other' }, newRows)).toBe(null)
 })
 
 test('counts the burns and transfers that it does not show', async () => {
@@ -142,7 +146,7 @@ test('has no note where all changes are shown', async () => {
 })
 
 test('names the row of a burn, which has no line', async () => {
-  const lines = await planLines(planOf({ burn: 1, drift: 1 }), NONE, { columns: 80, paint: PLAIN })
+  const lines = await planLines(planOf({ burn: 1, drift: 1 }), NONE, { columns: 80, paint: PLAIN_PAINT })
   expect(lines).toEqual(['burn row k: T0', 'drift line 2: T0'])
 })
 
@@ -152,7 +156,7 @@ test('shows the receiver of a mint, on a line of its own if both do not fit', as
     const changes = async function* () {
       for await (const change of plan.changes()) yield { ...change, title, receiver: OWNER }
     }
-    return await planLines({ ...plan, changes }, NONE, { columns: 80, paint: PLAIN })
+    return await planLines({ ...plan, changes }, NONE, { columns: 80, paint: PLAIN_PAINT })
   }
   expect(await lines('Dawn')).toEqual([`mint line 2: Dawn → ${OWNER}`])
   const long = 'A title that is far longer'
@@ -262,7 +266,7 @@ test('advises to omit --prune if NFTs of removed rows can not be burned', async 
   async function* changes() {
     for await (const change of plan.changes()) if (change.action === 'impossible') yield { ...change, want: 'burn' }
   }
-  const hint = hintFor(await collectImpossibleChanges({ ...plan, changes } as never), { mint: 0 }, '')
+  const hint = formatHint(await collectImpossibleChanges({ ...plan, changes } as never), { mint: 0 }, '')
   expect(hint).toContain('To keep the NFTs of removed rows, omit --prune.')
 })
 
@@ -272,10 +276,10 @@ test('does not advise to fix the cause if NFTs are not dynamic', async () => {
     async function* changes() {
       for await (const change of plan.changes()) if (change.action === 'impossible') yield { ...change, reason }
     }
-    return hintFor(await collectImpossibleChanges({ ...plan, changes } as never), { mint: 0 }, '')
+    return formatHint(await collectImpossibleChanges({ ...plan, changes } as never), { mint: 0 }, '')
   }
   expect(await one(UNREVEALED)).toBe('Fix the cause of each impossible change, or revert your edits to these rows.')
-  expect(await one(NOT_DYNAMIC)).toMatch(
+  expect(await one(NOT_DYNAMIC_REASON)).toMatch(
     /^gdn updates only NFTs that were minted with --dynamic\. For the other NFTs, restore /,
   )
 })

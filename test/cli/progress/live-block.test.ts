@@ -35,7 +35,7 @@ test('prints messages above the block', () => {
   const screen = new Screen()
   const block = createLiveBlock(screen)
   block.show(['one', 'two'])
-  block.aside(() => screen.write('a message\n'))
+  block.writeAbove(() => screen.write('a message\n'))
   expect(screen.text).toBe('a message\none\ntwo')
   block.show(['three'])
   expect(screen.text).toBe('a message\nthree')

@@ -2,16 +2,16 @@ import { describe, expect, test } from 'vitest'
 import type { BatchEvent, RowCounts } from '../../../src/batch/types.ts'
 import { ProgressState } from '../../../src/cli/batch/progress/progress-state.ts'
 import { barWidths, formatBlock, formatLine, roughDuration } from '../../../src/cli/batch/progress/progress-text.ts'
-import { PLAIN } from '../../../src/cli/io/paint.ts'
+import { PLAIN_PAINT } from '../../../src/cli/io/paint.ts'
 import { displayWidth } from '../../../src/cli/text/display-width.ts'
 import { counts, planned } from './events.ts'
 
-const LOOK = { columns: 80, paint: PLAIN, ascii: false }
+const LOOK = { columns: 80, paint: PLAIN_PAINT, ascii: false }
 
 /** The state after these events, each at its second. */
 function stateAfter(...events: readonly (readonly [seconds: number, event: BatchEvent])[]): ProgressState {
   const state = new ProgressState(0)
-  for (const [seconds, event] of events) state.tell(event, seconds * 1000)
+  for (const [seconds, event] of events) state.handleEvent(event, seconds * 1000)
   return state
 }
 
@@ -54,7 +54,7 @@ describe('the block', () => {
 
   test.each([24, 40, 80, 120, 400])('fits into %i columns without wrapping, and shows every state', (columns) => {
     const state = stateAfter([0, planned(counts({ ...MIXED, deployed: 1_234_567 }))])
-    state.tell({ type: 'reconciling', phase: 'waiting', ms: 24_000, done: 0, total: 0 }, 1000)
+    state.handleEvent({ type: 'reconciling', phase: 'waiting', ms: 24_000, done: 0, total: 0 }, 1000)
     const lines = formatBlock(state, 1000, { ...LOOK, columns })
     expect(lines.filter((line) => displayWidth(line) >= columns)).toEqual([])
     for (const name of ['deployed', 'accepted', 'failed', 'unknown', 'pending'])
@@ -141,7 +141,7 @@ describe('the current activity', () => {
 
   test('counts no rows in a second search if none is unknown any more', () => {
     const known = stateAfter([0, planned(counts({ ...MIXED, unknown: 0 }))])
-    known.tell({ type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 }, 0)
+    known.handleEvent({ type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 }, 0)
     expect(doing(known, 5_000)).toBe('Searching the collection a second time: reading the list of NFTs')
   })
 
@@ -158,20 +158,20 @@ describe('the current activity', () => {
     expect(doing(paused, 3_999)).toContain('pause, 1 s left')
     expect(doing(paused, 4_000)).toBe('Sending')
     const away = stateAfter(start, [1, { type: 'holding', reason: 'unreachable', ms: 3000, message: 'gone' }])
-    away.tell({ type: 'sending', request: 1, rows: 1, attempt: 2 }, 5000)
-    away.tell(answered(1, { outcome: 'no_effect', status: null }), 5100)
+    away.handleEvent({ type: 'sending', request: 1, rows: 1, attempt: 2 }, 5000)
+    away.handleEvent(answered(1, { outcome: 'no_effect', status: null }), 5100)
     expect(doing(away, 60_000)).toContain("can't be reached")
-    away.tell(answered(1), 61_000)
+    away.handleEvent(answered(1), 61_000)
     expect(doing(away, 61_000)).toBe('Sending')
   })
 
   test('shows attempts without a response as an unreachable server, regardless of their outcome', () => {
     const state = stateAfter(start)
-    state.tell(answered(1, { outcome: 'unknown', status: null, message: 'socket hang up' }), 1000)
+    state.handleEvent(answered(1, { outcome: 'unknown', status: null, message: 'socket hang up' }), 1000)
     expect(doing(state, 1000)).toBe('Sending')
-    state.tell(answered(1, { outcome: 'unknown', status: null, message: 'socket hang up' }), 2000)
+    state.handleEvent(answered(1, { outcome: 'unknown', status: null, message: 'socket hang up' }), 2000)
     expect(doing(state, 2000)).toContain('retrying every few seconds: socket hang up')
-    state.tell(answered(1, { outcome: 'unknown', status: 503, message: 'starting' }), 3000)
+    state.handleEvent(answered(1, { outcome: 'unknown', status: 503, message: 'starting' }), 3000)
     expect(doing(state, 3000)).toBe('Sending')
   })
 
@@ -183,7 +183,7 @@ describe('the current activity', () => {
   test('shows only that it is stopping after a stop request', () => {
     const state = stateAfter(start)
     state.stop('signal')
-    state.tell({ type: 'waiting', pending: 1 }, 10)
+    state.handleEvent({ type: 'waiting', pending: 1 }, 10)
     expect(doing(state, 10)).toContain('Press Ctrl-C again to stop now')
   })
 })
@@ -225,23 +225,23 @@ describe('rate and remaining time', () => {
   test('ignore requests without effect, and count a retried request once', () => {
     const state = stateAfter(plan, ...every(1000, 8))
     const left = state.millisecondsLeft(8_000)
-    state.tell(answered(9, { outcome: 'no_effect', status: 429 }), 8_000)
+    state.handleEvent(answered(9, { outcome: 'no_effect', status: 429 }), 8_000)
     expect(state.millisecondsLeft(8_000)).toBe(left)
-    state.tell(answered(9, { outcome: 'unknown', status: 500 }), 8_000)
+    state.handleEvent(answered(9, { outcome: 'unknown', status: 500 }), 8_000)
     const afterUnknown = (state.millisecondsLeft(8_000) ?? 0) * (state.rate(8_000) ?? 0)
-    state.tell(answered(9), 8_000)
+    state.handleEvent(answered(9), 8_000)
     expect((state.millisecondsLeft(8_000) ?? 0) * (state.rate(8_000) ?? 0)).toBeCloseTo(afterUnknown)
   })
 
   test('count more requests when they get smaller', () => {
     const state = stateAfter(plan, ...every(1000, 6))
-    state.tell({ type: 'resized', chunkSize: 10, message: 'too large' }, 6_000)
+    state.handleEvent({ type: 'resized', chunkSize: 10, message: 'too large' }, 6_000)
     expect(state.millisecondsLeft(6_000)).toBe(100_000)
   })
 
   test('show no remaining time once no row is pending', () => {
     const state = stateAfter(plan, ...every(1000, 6))
-    state.tell(rows({ accepted: 1000 }), 6_000)
+    state.handleEvent(rows({ accepted: 1000 }), 6_000)
     expect(state.millisecondsLeft(6_000)).toBeNull()
   })
 

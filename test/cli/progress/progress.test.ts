@@ -63,14 +63,14 @@ async function setUp({
 
 test('off a terminal, prints a line for each new activity and every ten seconds, without control characters', async () => {
   const { progress, stderr, wait } = await setUp()
-  progress.tell(PLAN)
+  progress.handleEvent(PLAN)
   wait(12)
-  progress.tell({ ...PLAN, rows: counts({ pending: 999, deployed: 1 }) })
+  progress.handleEvent({ ...PLAN, rows: counts({ pending: 999, deployed: 1 }) })
   wait(12)
-  progress.tell({ type: 'rows', counts: counts({ accepted: 300, deployed: 700 }) })
-  progress.tell({ type: 'waiting', pending: 300 })
+  progress.handleEvent({ type: 'rows', counts: counts({ accepted: 300, deployed: 700 }) })
+  progress.handleEvent({ type: 'waiting', pending: 300 })
   wait(3)
-  progress.tell({ type: 'rows', counts: counts({ deployed: 1000 }) })
+  progress.handleEvent({ type: 'rows', counts: counts({ deployed: 1000 }) })
   wait(12)
   const lines = stderr.text.split('\n')
   expect(lines.map((line) => line.replace(/.*; /, ''))).toEqual([
@@ -84,20 +84,20 @@ test('off a terminal, prints a line for each new activity and every ten seconds,
 
 test('off a terminal, repeats an unchanged line once a minute', async () => {
   const { progress, stderr, wait } = await setUp()
-  progress.tell(PLAN)
-  progress.tell({ type: 'rows', counts: counts({ accepted: 300, deployed: 700 }) })
-  progress.tell({ type: 'waiting', pending: 300 })
+  progress.handleEvent(PLAN)
+  progress.handleEvent({ type: 'rows', counts: counts({ accepted: 300, deployed: 700 }) })
+  progress.handleEvent({ type: 'waiting', pending: 300 })
   wait(130)
   expect(stderr.text.match(/Waiting until/g)).toHaveLength(3)
 })
 
 test('off a terminal, reports an unreachable server once, not at every attempt', async () => {
   const { progress, stderr, wait } = await setUp()
-  progress.tell(PLAN)
+  progress.handleEvent(PLAN)
   for (let attempt = 2; attempt < 8; attempt++) {
-    progress.tell({ type: 'holding', reason: 'unreachable', ms: 8000, message: 'gone' })
+    progress.handleEvent({ type: 'holding', reason: 'unreachable', ms: 8000, message: 'gone' })
     wait(1)
-    progress.tell({ type: 'sending', request: 1, rows: 1, attempt })
+    progress.handleEvent({ type: 'sending', request: 1, rows: 1, attempt })
   }
   expect(stderr.text.match(/can't be reached/g)).toHaveLength(1)
 })
@@ -106,14 +106,14 @@ test.each(['not_ready', 'max_cost'] as const)(
   'off a terminal, prints the reason of a wait for %s once',
   async (reason) => {
     const { progress, stderr, wait } = await setUp()
-    progress.tell(PLAN)
+    progress.handleEvent(PLAN)
     const refused = { type: 'answered', request: 1, rows: 1, outcome: 'no_effect', status: 503 } as const
     for (let attempt = 0; attempt < 30; attempt++) {
       const message = `the signer has 0.${attempt} ETH`
-      progress.tell({ ...refused, message })
-      progress.tell({ type: 'holding', reason, ms: 5000, message })
+      progress.handleEvent({ ...refused, message })
+      progress.handleEvent({ type: 'holding', reason, ms: 5000, message })
       wait(5)
-      progress.tell({ type: 'sending', request: 1, rows: 1, attempt })
+      progress.handleEvent({ type: 'sending', request: 1, rows: 1, attempt })
     }
     const lines = stderr.text.split('\n').filter((line) => line !== '')
     expect(lines[0]).toMatch(
@@ -127,11 +127,11 @@ test.each(['not_ready', 'max_cost'] as const)(
 
 test('off a terminal, prints at once for what the accepted rows wait, and once', async () => {
   const { progress, stderr, wait } = await setUp()
-  progress.tell(PLAN)
-  progress.tell({ type: 'waiting', pending: 300 })
+  progress.handleEvent(PLAN)
+  progress.handleEvent({ type: 'waiting', pending: 300 })
   wait(1)
   for (let blocks = 40; blocks > 0; blocks--) {
-    progress.tell({ type: 'waiting', pending: 300, reason: `waiting for finality, ${blocks} blocks left` })
+    progress.handleEvent({ type: 'waiting', pending: 300, reason: `waiting for finality, ${blocks} blocks left` })
     wait(2)
   }
   expect(stderr.text).toContain('waiting for finality, 40 blocks left')
@@ -141,7 +141,7 @@ test('off a terminal, prints at once for what the accepted rows wait, and once',
 test('on a terminal, draws a block at most ten times a second, and removes it at the end', async () => {
   const { progress, stderr, passed } = await setUp({ tty: true })
   for (let i = 0; i < 1000; i++) {
-    progress.tell({ ...PLAN, rows: counts({ pending: 1000 - i, deployed: i }) })
+    progress.handleEvent({ ...PLAN, rows: counts({ pending: 1000 - i, deployed: i }) })
     passed(1)
   }
   expect(stderr.writes).toBeLessThanOrEqual(11)
@@ -152,7 +152,7 @@ test('on a terminal, draws a block at most ten times a second, and removes it at
 
 test('prints a message above the block without breaking it', async () => {
   const { progress, stderr, io } = await setUp({ tty: true })
-  progress.tell(PLAN)
+  progress.handleEvent(PLAN)
   io.note('a message')
   expect(stderr.text).toMatch(
     /^a message\ndrop-3f9a: 0 of 300 rows deployed\n·+\n· 300 pending\n0:00 elapsed\nSending$/,
@@ -161,7 +161,7 @@ test('prints a message above the block without breaking it', async () => {
 
 test('does not count the time at a prompt as elapsed', async () => {
   const { progress, stderr, passed, wait } = await setUp({ tty: true })
-  progress.tell(PLAN)
+  progress.handleEvent(PLAN)
   wait(2)
   progress.stop()
   passed(60_000)
@@ -172,21 +172,21 @@ test('does not count the time at a prompt as elapsed', async () => {
 
 test('prints lines on a dumb terminal', async () => {
   const { progress, stderr, wait } = await setUp({ tty: true, env: { TERM: 'dumb' } })
-  progress.tell(PLAN)
+  progress.handleEvent(PLAN)
   wait(10)
   expect(stderr.text.replaceAll('\n', ' ')).toBe('drop-3f9a: 0 of 300 rows deployed, 300 pending; Sending')
 })
 
 test.each([{ quiet: true }, { machine: true }])('prints nothing with %j', async (settings) => {
   const { progress, stderr, wait } = await setUp({ tty: true, ...settings })
-  progress.tell(PLAN)
+  progress.handleEvent(PLAN)
   wait(30)
   expect(stderr.writes).toBe(0)
 })
 
 test('shows in the block after Ctrl-C that it stops, and restores the usual message at the end', async () => {
   const { progress, stderr, stop, said } = await setUp({ tty: true })
-  progress.tell(PLAN)
+  progress.handleEvent(PLAN)
   expect(said).toEqual(['own'])
   stop()
   expect(stderr.text).toContain('Stopping')
@@ -209,7 +209,7 @@ test.each([
   ],
 ])('says why it stops, with Ctrl-C only to a person who pressed it: %j, %s', async (where, reason, text) => {
   const { progress, stderr, stop } = await setUp(where)
-  progress.tell(PLAN)
+  progress.handleEvent(PLAN)
   stop(reason)
   expect(stderr.text.replaceAll('\n', ' ')).toContain(text)
   expect(stderr.text.includes('Ctrl-C')).toBe(text.includes('Ctrl-C'))
@@ -217,9 +217,9 @@ test.each([
 
 test('prints what reconciliation found, and nothing if it found nothing', async () => {
   const { progress, stderr } = await setUp()
-  progress.tell(PLAN)
-  progress.tell({ type: 'reconciled', adopted: 0, absent: 0, undecided: 0 })
+  progress.handleEvent(PLAN)
+  progress.handleEvent({ type: 'reconciled', adopted: 0, absent: 0, undecided: 0 })
   expect(stderr.text).not.toContain('Rows with an unknown outcome')
-  progress.tell({ type: 'reconciled', adopted: 0, absent: 3, undecided: 0 })
+  progress.handleEvent({ type: 'reconciled', adopted: 0, absent: 3, undecided: 0 })
   expect(stderr.text).toContain('Rows with an unknown outcome')
 })

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
-import { collectionRecord } from '../../../src/api/endpoints/getcollections.ts'
-import { historyRecord } from '../../../src/api/endpoints/getnfthistory.ts'
-import { nftRecord } from '../../../src/api/nft-record.ts'
+import { collectionRecordSchema } from '../../../src/api/endpoints/getcollections.ts'
+import { historyRecordSchema } from '../../../src/api/endpoints/getnfthistory.ts'
+import { nftRecordSchema } from '../../../src/api/nft-record.ts'
 import { VIEW as HISTORY_VIEW } from '../../../src/cli/commands/nft/history.ts'
 import { COLLECTION_VIEW } from '../../../src/cli/render/collection-view.ts'
-import { PathCheck, resolveFields, selectFrom } from '../../../src/cli/render/fields.ts'
+import { PathCheck, resolveFields, selectRecordFields } from '../../../src/cli/render/fields.ts'
 import { heading } from '../../../src/cli/render/heading.ts'
 import { NFT_VIEW } from '../../../src/cli/render/views.ts'
 
-const { transaction_gdn_ids: _, ...collection } = collectionRecord.shape
+const { transaction_gdn_ids: _, ...collection } = collectionRecordSchema.shape
 
 test.each([
-  ['an NFT', nftRecord.shape, NFT_VIEW],
+  ['an NFT', nftRecordSchema.shape, NFT_VIEW],
   ['a collection', collection, COLLECTION_VIEW],
-  ['an event', historyRecord.shape, HISTORY_VIEW],
+  ['an event', historyRecordSchema.shape, HISTORY_VIEW],
 ])('--fields accepts each field that the API returns for %s', (_what, shape, view) => {
   const names = Object.keys(shape)
   expect(resolveFields(names, view)).toEqual(names)
@@ -30,7 +30,7 @@ test('reveal shows skipped NFTs and omitted rows under different words, which --
 
 test('reads items of lists by [position] or .position', () => {
   const fields = resolveFields(['request_metadata.attribute[0].value', 'request_metadata.attribute.0.tag'], NFT_VIEW)
-  expect(selectFrom(record, fields)).toEqual({
+  expect(selectRecordFields(record, fields)).toEqual({
     'request_metadata.attribute[0].value': '3',
     'request_metadata.attribute.0.tag': 'Level',
   })
@@ -42,8 +42,8 @@ test.each([
   ['request_metadata.title.x', ''],
 ])('warns of the path %s, which no record has', (path, near) => {
   const check = new PathCheck([path])
-  check.see({ request_metadata: {} })
-  check.see(record)
+  check.checkRecord({ request_metadata: {} })
+  check.checkRecord(record)
   expect(check.warnings()).toEqual([`--fields: no record has ${path}${near}`])
 })
 
@@ -53,6 +53,6 @@ test.each([
   ['is of no record', 'request_metadata.titel', []],
 ])('does not warn of a path that %s', (_what, path, records) => {
   const check = new PathCheck([path])
-  for (const one of records) check.see(one)
+  for (const one of records) check.checkRecord(one)
   expect(check.warnings()).toEqual([])
 })

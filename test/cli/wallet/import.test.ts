@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { GdnError } from '../../../src/core/errors.ts'
 import { Secret } from '../../../src/core/secret.ts'
 import { openKeystore } from '../../../src/keystore/open.ts'
-import { newKey } from '../../../src/wallet/new-key.ts'
+import { generateKey } from '../../../src/wallet/new-key.ts'
 import { reserve } from '../../../src/wallet/reservation.ts'
 import { filesHolding, textHolds } from '../../helpers/leaks.ts'
 import { walletService } from '../../helpers/wallet-service.ts'
@@ -18,7 +18,7 @@ import { type CliOptions, type CliResult, cli, errorOf } from '../harness.ts'
 
 vi.mock(import('../../../src/keystore/limits.ts'), async (original) => ({
   ...(await original()),
-  SCRYPT: { n: 1024, r: 8, p: 1 } as never,
+  DEFAULT_SCRYPT: { n: 1024, r: 8, p: 1 } as never,
 }))
 
 const PASSWORD = 'correct horse'
@@ -294,7 +294,7 @@ describe('gdn wallet import rejects', () => {
     await expectRefused(await gdn(['wallet', 'import', path(name), '--password-file', path('pw')]), said)
   })
 
-  test.each([KEY, KEY.slice(2), newKey('solana').privateKey.reveal(), JUNK])(
+  test.each([KEY, KEY.slice(2), generateKey('solana').privateKey.reveal(), JUNK])(
     'a key in an argument, without repeating it',
     async (key) => {
       const result = await gdn(['wallet', 'import', key, '--password-file', path('pw')])
@@ -320,7 +320,7 @@ describe('gdn wallet import rejects', () => {
 test.each([[[]], [['--debug']], [['-o', 'csv']], [['--json']]])(
   'with %j the key and its password appear in no output and no file, however the import ends',
   async (flags) => {
-    const solana = newKey('solana').privateKey.reveal()
+    const solana = generateKey('solana').privateKey.reveal()
     const words = JUNK.replace('junk', 'able')
     for (const secret of [KEY, JUNK, solana, `${KEY}0`, words, `${solana}1`]) {
       const { stdout, stderr } = await pipe(secret, ...flags)

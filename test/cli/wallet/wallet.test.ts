@@ -13,7 +13,7 @@ import { type CliOptions, type CliResult, cli, errorOf } from '../harness.ts'
 
 vi.mock(import('../../../src/keystore/limits.ts'), async (original) => ({
   ...(await original()),
-  SCRYPT: { n: 1024, r: 8, p: 1 } as never,
+  DEFAULT_SCRYPT: { n: 1024, r: 8, p: 1 } as never,
 }))
 
 const PASSWORD = 'correct horse'

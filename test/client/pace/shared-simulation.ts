@@ -113,7 +113,7 @@ export class SimulatedProcess {
       sleep: this.sleep,
       owner: { pid: this.#pid, startedAt: null, space: null },
       boot: 'boot',
-      ended: async (tickets) => new Set(tickets.filter(isEnded).map(({ id }) => id)),
+      findEndedTickets: async (tickets) => new Set(tickets.filter(isEnded).map(({ id }) => id)),
     }
   }
 }

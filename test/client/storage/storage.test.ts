@@ -8,7 +8,7 @@ import { createTransport } from '../../../src/client/create-transport.ts'
 import { createIpfsNodeStorage } from '../../../src/client/storage/ipfs-node.ts'
 import { createS3Storage, type S3Options } from '../../../src/client/storage/s3.ts'
 import { Secret } from '../../../src/core/secret.ts'
-import { awsCredentials } from '../../../src/object-store/aws-credentials.ts'
+import { readAwsCredentials } from '../../../src/object-store/aws-credentials.ts'
 import { startIpfsNode } from '../../helpers/ipfs-node-stand-in.ts'
 import { S3_KEYS, type S3StandIn, signatureOf, startS3 } from '../../helpers/s3-stand-in.ts'
 
@@ -135,7 +135,7 @@ describe('an S3 bucket', () => {
 
 describe('AWS credentials', () => {
   const secretOf = async (env: NodeJS.ProcessEnv) => {
-    const { accessKeyId, secretAccessKey, sessionToken } = await awsCredentials({ HOME: dir, ...env })
+    const { accessKeyId, secretAccessKey, sessionToken } = await readAwsCredentials({ HOME: dir, ...env })
     return [accessKeyId, secretAccessKey.reveal(), sessionToken?.reveal() ?? null]
   }
   const INI =

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { isPublicKey, publicKeyOf, QUICKNET, signRound, verifyBeacon } from '../../../src/api/beacon.ts'
+import { derivePublicKey, isPublicKey, QUICKNET, signRound, verifyBeacon } from '../../../src/api/beacon.ts'
 import { GdnError } from '../../../src/core/errors.ts'
 import { ROUNDS } from '../../helpers/quicknet-rounds.ts'
 
@@ -71,7 +71,7 @@ test('refuses other encodings and points, with an error of its own', () => {
 
 test('refuses an x that is not reduced', () => {
   const secretKey = Buffer.alloc(32, 1)
-  const chain = { ...QUICKNET, publicKey: publicKeyOf(secretKey) ?? Buffer.alloc(0) }
+  const chain = { ...QUICKNET, publicKey: derivePublicKey(secretKey) ?? Buffer.alloc(0) }
   const above = (signature: Uint8Array) => BigInt(`0x${Buffer.from(signature).toString('hex')}`) + FIELD
   let round = 1
   // The sum fits into the bits of an x only if x is small.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { wordsFrom } from '../../../src/core/random-words.ts'
-import { rowsOfSlots, shuffleSeed } from '../../../src/reveal/shuffle/permutation.ts'
+import { createWordStream } from '../../../src/core/random-words.ts'
+import { permuteRows, shuffleSeed } from '../../../src/reveal/shuffle/permutation.ts'
 import { chachaBlock, drawRows } from '../../helpers/verify-reveal.ts'
 
 const sha256 = (...parts: (string | Uint8Array)[]) =>
@@ -26,32 +26,32 @@ test('the seed is the hash of the provenance hash and the randomness', () => {
 })
 
 test('the words are the key stream of ChaCha20', () => {
-  const next = wordsFrom(Buffer.alloc(32))
+  const next = createWordStream(Buffer.alloc(32))
   // RFC 8439, appendix A.1, test vectors 1 and 2.
   const words = Array.from({ length: 32 }, next)
   expect([words[0], words[1], words[16], words[17]]).toEqual([0xade0b876, 0x903df1a0, 0xbee7079f, 0x7a385155])
-  const later = wordsFrom(SEED)
+  const later = createWordStream(SEED)
   for (let counter = 0; counter < 600; counter++) {
     expect(Array.from({ length: 16 }, later)).toEqual([...chachaBlock(SEED, counter)])
   }
 })
 
 test.each(DRAWN)('draws %d rows like the second implementation', (rows, expected) => {
-  const drawn = [...rowsOfSlots(SEED, rows)]
+  const drawn = [...permuteRows(SEED, rows)]
   expect(drawn.length <= 10 ? drawn : sha256(drawn.join()).toString('hex')).toEqual(expected)
   if (rows <= 5_000) expect(drawn).toEqual(drawRows(SEED, rows))
 })
 
 test('draws no row twice, and no row for an empty drop', () => {
-  expect(new Set(rowsOfSlots(SEED, 5_000)).size).toBe(5_000)
-  expect(rowsOfSlots(SEED, 0)).toHaveLength(0)
+  expect(new Set(permuteRows(SEED, 5_000)).size).toBe(5_000)
+  expect(permuteRows(SEED, 0)).toHaveLength(0)
 })
 
 test('draws each row for each slot equally often', () => {
   const [rows, seeds] = [10, 10_000]
   const counts = new Uint32Array(rows * rows)
   for (let seed = 0; seed < seeds; seed++) {
-    for (const [slot, row] of rowsOfSlots(sha256(String(seed)), rows).entries()) {
+    for (const [slot, row] of permuteRows(sha256(String(seed)), rows).entries()) {
       const at = slot * rows + row - 1
       counts[at] = (counts[at] ?? 0) + 1
     }

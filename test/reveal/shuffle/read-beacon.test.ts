@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { publicKeyOf, QUICKNET, signRound } from '../../../src/api/beacon.ts'
+import { derivePublicKey, QUICKNET, signRound } from '../../../src/api/beacon.ts'
 import { TransportError, type TransportRequest, type TransportResponse } from '../../../src/client/transport.ts'
 import { GdnError } from '../../../src/core/errors.ts'
 import { DRAND_URLS, openBeacon } from '../../../src/reveal/shuffle/read-beacon.ts'
@@ -110,7 +110,7 @@ test('tells before a seal whether a relay has a recent round, with one request t
 })
 
 const SECRET = Buffer.alloc(32, 7)
-const NAMED = { public_key: hexOf(publicKeyOf(SECRET)), genesis_time: 1_000, period: 3 }
+const NAMED = { public_key: hexOf(derivePublicKey(SECRET)), genesis_time: 1_000, period: 3 }
 const inFile = (file: unknown) =>
   openBeacon({
     file: { name: 'beacon.json', text: JSON.stringify(file) },

@@ -1,7 +1,7 @@
 import { numberToHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { beforeAll, expect, test } from 'vitest'
-import { callOf } from '../../../src/server/chain/evm/cost/debt.ts'
+import { parsePendingCall } from '../../../src/server/chain/evm/cost/debt.ts'
 import type { Signer } from '../../../src/server/chain/evm/evm-signer.ts'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { watchOperators } from '../../../src/server/chain/evm/remote/operators.ts'
@@ -46,12 +46,12 @@ function watchOne() {
     } as unknown as Parameters<typeof watchOperators>[0]['network'],
     factory: async () => FACTORY,
     signers: [{ address: ACCOUNT.address } as Signer],
-    waiting: async () => state.pending.map(callOf),
+    waiting: async () => state.pending.map(parsePendingCall),
     waitingMints: async () => [],
     fundsOf: async () => ({ nfts: 0, wei: 0n, reserve: 0n, held: 0 }),
     now: () => 0,
   })
-  const free = async () => (await operators.operatorsThatCanSign(FEES)).map(({ gas }) => gas)
+  const free = async () => (await operators.listSigningOperators(FEES)).map(({ gas }) => gas)
   return { state, operators, free }
 }
 
@@ -84,7 +84,7 @@ test('missing funds are something to wait for, not a failure', async () => {
   const { state, operators } = watchOne()
   state.pending = []
   state.balance = 0n
-  await expect(operators.operatorsThatCanSign(FEES)).rejects.toMatchObject({
+  await expect(operators.listSigningOperators(FEES)).rejects.toMatchObject({
     code: 'pending',
     message: expect.stringMatching(/^the signer 0x\w{40} has 0 POL on polygon and needs .*: send /),
   })

@@ -21,7 +21,7 @@ it('reports a network that has responded before as unreachable after 10 s of sil
   let looks = 0
   const watch = watchNetwork(() => (looks++ === 0 ? Promise.resolve(null) : new Promise(() => {})))
   expect(await watch.seen()).toBe(null)
-  watch.look()
+  watch.startCheck()
   await vi.advanceTimersByTimeAsync(10_000)
   expect(await watch.seen()).toBe(null)
   await vi.advanceTimersByTimeAsync(1)
@@ -38,9 +38,9 @@ it('reports a hanging network until it responds again, but not one that rejects 
   )
   const hangsIn = async (ms: number) => {
     await vi.advanceTimersByTimeAsync(ms)
-    return watch.hangs()
+    return watch.isHanging()
   }
-  watch.look()
+  watch.startCheck()
   expect([await hangsIn(10_000), await hangsIn(1)]).toEqual([false, true])
   answers[0]?.('refused')
   // One more request checks whether it has recovered; until it responds, it counts as hanging.
@@ -48,7 +48,7 @@ it('reports a hanging network until it responds again, but not one that rejects 
   expect([await hangsIn(1), answers.length]).toEqual([true, 2])
   answers[1]?.('fine')
   expect(await hangsIn(0)).toBe(false)
-  watch.look()
+  watch.startCheck()
   answers[2]?.('refused')
   expect(await hangsIn(10_001)).toBe(false)
 })

@@ -3,7 +3,7 @@ import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'no
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { runningBackend } from '../../../src/config/local-backend.ts'
+import { findRunningBackend } from '../../../src/config/local-backend.ts'
 import { GdnError } from '../../../src/core/errors.ts'
 import { VERSION } from '../../../src/core/version.ts'
 import {
@@ -188,8 +188,8 @@ describe('a copy of a data dir', () => {
     const [original, copy] = [join(dir, 'original'), join(dir, 'copy')]
     const { url } = await start(original)
     await copyFolder(original, copy)
-    expect(await runningBackend(original)).toMatchObject({ url })
-    expect(await runningBackend(copy)).toBeNull()
+    expect(await findRunningBackend(original)).toMatchObject({ url })
+    expect(await findRunningBackend(copy)).toBeNull()
   })
 })
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { exportDatabase } from '../../../src/server/database/export.ts'
 import { importDatabase } from '../../../src/server/database/import.ts'
-import { keepIdentity } from '../../../src/server/store/identity.ts'
+import { findOrCreateIdentity } from '../../../src/server/store/identity.ts'
 import { freshDataDir, startTestBackend, withStore } from '../../helpers/backend.ts'
 import { placeOf } from '../../helpers/test-database.ts'
 
@@ -48,6 +48,8 @@ it('each import keeps the ID and starts a new incarnation', async () => {
 })
 
 it('processes that start together on a new database get the same identity', async () => {
-  const identities = await withStore(first, ({ db }) => Promise.all(Array.from({ length: 6 }, () => keepIdentity(db))))
+  const identities = await withStore(first, ({ db }) =>
+    Promise.all(Array.from({ length: 6 }, () => findOrCreateIdentity(db))),
+  )
   expect(new Set(identities.map((identity) => JSON.stringify(identity))).size).toBe(1)
 })

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { beforeAll, expect, it } from 'vitest'
-import { placesOf } from '../../../src/server/explorer/places.ts'
-import { countsOfCollections, countsOfRuns, NO_NFTS } from '../../../src/server/store/explorer-counts.ts'
+import { locatePage } from '../../../src/server/explorer/places.ts'
+import { readCollectionCounts, readRunCounts, ZERO_COUNTS } from '../../../src/server/store/explorer-counts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { temporaryStore } from '../../helpers/backend.ts'
 import { whenFileDone } from '../../helpers/clean-up.ts'
@@ -151,27 +151,27 @@ it('the stored counts equal a count of the rows after any writes, sequential or 
 
 it('the counts of a collection and of a run are the sums of their buckets', async () => {
   await make({ what: 'insert', collection: 'c0', request: 'r1', count: 7, state: ['initiated', 'mint'] })
-  const all = await countsOfCollections(store.db, COLLECTIONS)
+  const all = await readCollectionCounts(store.db, COLLECTIONS)
   for (const id of COLLECTIONS) {
     const buckets = Object.values(await counted(sql`where nfts.collection_id = ${id}`))
     const sum = (name: keyof Row) => buckets.reduce((total, row) => total + row[name], 0)
-    expect(all.get(id) ?? NO_NFTS).toEqual({
+    expect(all.get(id) ?? ZERO_COUNTS).toEqual({
       files: sum('files'),
       waiting: sum('waiting'),
       deployed: sum('deployed'),
       failed: sum('failed'),
     })
   }
-  const [ofRun, ofNone] = await countsOfRuns(store.db, [
+  const [ofRun, ofNone] = await readRunCounts(store.db, [
     { collection_id: 'c0', run: 'one' },
     { collection_id: 'c0', run: 'none' },
   ])
   expect(ofRun?.waiting).toBeGreaterThanOrEqual(7)
-  expect(ofNone).toEqual(NO_NFTS)
+  expect(ofNone).toEqual(ZERO_COUNTS)
 })
 
 it.skipIf(!isOnPostgres())('concurrent transactions update the counts without waiting for each other', async () => {
-  const before = (await countsOfCollections(store.db, ['c1'])).get('c1')?.waiting ?? 0
+  const before = (await readCollectionCounts(store.db, ['c1'])).get('c1')?.waiting ?? 0
   let arrived = 0
   let go = () => {}
   const all = new Promise<void>((resolve) => {
@@ -192,7 +192,7 @@ it.skipIf(!isOnPostgres())('concurrent transactions update the counts without wa
       }),
     ),
   )
-  expect((await countsOfCollections(store.db, ['c1'])).get('c1')?.waiting).toBe(before + 5)
+  expect((await readCollectionCounts(store.db, ['c1'])).get('c1')?.waiting).toBe(before + 5)
 })
 
 it.skipIf(!isOnPostgres())('the cost of counting is proportional to the rows, in any order of statements', async () => {
@@ -237,7 +237,7 @@ it('a page of a list starts at the same item as a scan of the list', () => {
         const count = { initiated: files + waiting, deployed, failed, all: files + waiting + deployed + failed }
         return Array.from({ length: count[wantedStatus ?? 'all'] }, (_, index) => ({ bucket, index }))
       })
-      const { total, places } = placesOf(all, { status: wantedStatus, offset, limit })
+      const { total, places } = locatePage(all, { status: wantedStatus, offset, limit })
       expect(total).toBe(list.length)
       const page = list.slice(offset, offset + limit)
       expect(places.map(({ bucket }) => bucket)).toEqual([...new Set(page.map(({ bucket }) => bucket))])

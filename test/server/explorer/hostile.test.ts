@@ -158,7 +158,7 @@ describe('a file', () => {
           },
         }
         const storage = { open: async () => file } as unknown as FileStorage
-        const seen = await createMediaReader(storage).look('c')
+        const seen = await createMediaReader(storage).detect('c')
         expect(seen.size).toBe(10_000_000_000)
         expect(readBytes).toBeLessThanOrEqual(128 * 1024)
       }),
@@ -181,10 +181,10 @@ describe('a file', () => {
       return content
     }
     const good = createMediaReader({ open } as unknown as FileStorage)
-    await Promise.all(Array.from({ length: 50 }, () => good.look('c')))
+    await Promise.all(Array.from({ length: 50 }, () => good.detect('c')))
     expect(opened).toBe(1)
     const silent = createMediaReader({ open: () => new Promise(() => {}) } as unknown as FileStorage, 50)
-    expect((await silent.look('c')).content_type).toBe(null)
+    expect((await silent.detect('c')).content_type).toBe(null)
     let away = true
     const flaky = createMediaReader({
       open: async () => {
@@ -192,9 +192,9 @@ describe('a file', () => {
         return content
       },
     } as unknown as FileStorage)
-    expect((await flaky.look('c')).content_type).toBe(null)
+    expect((await flaky.detect('c')).content_type).toBe(null)
     away = false
-    expect((await flaky.look('c')).content_type).toBe('text/plain; charset=utf-8')
+    expect((await flaky.detect('c')).content_type).toBe('text/plain; charset=utf-8')
   })
 })
 

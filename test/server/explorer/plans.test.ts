@@ -2,7 +2,13 @@
 import { sql } from 'kysely'
 import { beforeAll, expect, it } from 'vitest'
 import { findTitled } from '../../../src/server/explorer/titled.ts'
-import { firstNfts, lastNfts, neighbors, nftsOfBuckets, nftsOwned } from '../../../src/server/store/explorer-nfts.ts'
+import {
+  firstNfts,
+  lastNfts,
+  listNftsOfBuckets,
+  listOwnedNfts,
+  neighbors,
+} from '../../../src/server/store/explorer-nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { wordTerm } from '../../../src/server/store/title-index.ts'
 import { temporaryStore } from '../../helpers/backend.ts'
@@ -46,9 +52,9 @@ const PAGE = { offset: 0, limit: 60 }
 const QUESTIONS: Record<string, (id: string) => Promise<unknown>> = {
   'its first NFTs': (id) => firstNfts(store.db, [id], 6),
   'its last NFTs': (id) => lastNfts(store.db, [id], 20),
-  'a page of it': (id) => nftsOfBuckets(store.db, part(id, null), PAGE),
-  'a page of its failed NFTs': (id) => nftsOfBuckets(store.db, part(id, 'failed'), PAGE),
-  'a page of its NFTs of an owner': (id) => nftsOwned(store.db, { collectionId: id, owner: 'w' }, PAGE),
+  'a page of it': (id) => listNftsOfBuckets(store.db, part(id, null), PAGE),
+  'a page of its failed NFTs': (id) => listNftsOfBuckets(store.db, part(id, 'failed'), PAGE),
+  'a page of its NFTs of an owner': (id) => listOwnedNfts(store.db, { collectionId: id, owner: 'w' }, PAGE),
   'the neighbors of one of its NFTs': (id) => neighbors(store.db, middleOf(id)),
 }
 
@@ -79,8 +85,8 @@ it('queries return only NFTs of the collection, in their order', async () => {
   expect(names(await firstNfts(db, ['middle'], 3))).toEqual(['middle1', 'middle2', 'middle3'])
   expect(names(await lastNfts(db, ['middle'], 2))).toEqual([`middle${COUNT}`, `middle${COUNT - 1}`])
   const beyond = { offset: COUNT - 1, limit: 5 }
-  expect(names(await nftsOfBuckets(db, part('middle', null), beyond))).toEqual([`middle${COUNT}`])
-  expect(names(await nftsOwned(db, { collectionId: 'middle', owner: 'w' }, beyond))).toEqual([`middle${COUNT}`])
+  expect(names(await listNftsOfBuckets(db, part('middle', null), beyond))).toEqual([`middle${COUNT}`])
+  expect(names(await listOwnedNfts(db, { collectionId: 'middle', owner: 'w' }, beyond))).toEqual([`middle${COUNT}`])
   const [first] = await firstNfts(db, ['middle'], 1)
   const seq = Number(first?.seq)
   expect(await neighbors(db, { collection_id: 'middle', seq })).toEqual({ previous: null, next: 'middle2' })

@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { indexNextBatch, titleIn, titleWords } from '../../../src/server/store/title-index.ts'
+import { indexNextBatch, parseTitle, titleWords } from '../../../src/server/store/title-index.ts'
 import {
   backendForFile,
   call,
@@ -259,7 +259,7 @@ describe('the title in the beginning of metadata', () => {
     ['no JSON', ''],
     ['[]', ''],
     ['', ''],
-  ])('of %s', (beginning, title) => expect(titleIn(beginning)).toBe(title))
+  ])('of %s', (beginning, title) => expect(parseTitle(beginning)).toBe(title))
 })
 
 it('an NFT committed with a lower sequence number than indexed ones is indexed too', async () => {

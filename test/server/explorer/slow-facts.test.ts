@@ -30,7 +30,7 @@ it('a value that is fast to compute is always current', async () => {
   const { state, find } = finder([1, 2, 3])
   expect(await facts.get('a', 'first', find)).toBe(1)
   expect(await facts.get('a', 'second', find)).toBe(2)
-  expect(await facts.soon('a', 'third', find)).toBe(3)
+  expect(await facts.getSoon('a', 'third', find)).toBe(3)
   expect(await facts.get('a', 'third', find)).toBe(3)
   expect(state.asked).toBe(3)
   expect(facts.isDue()).toBe(false)
@@ -63,7 +63,7 @@ it('a value that is computed again without a change does not count as found', as
   const news: number[] = []
   for (const state of ['first', 'second', 'third']) {
     await facts.get('a', state, find)
-    news.push(facts.found)
+    news.push(facts.updateCount)
   }
   expect(news).toEqual([0, 0, 1])
 })
@@ -71,9 +71,9 @@ it('a value that is computed again without a change does not count as found', as
 it('soon returns null for a slow value, which counts as found later', async () => {
   const facts = createSlowFacts()
   const { find } = finder([1], 1300)
-  expect(await after(1000, facts.soon('a', 'first', find))).toBe(null)
+  expect(await after(1000, facts.getSoon('a', 'first', find))).toBe(null)
   await vi.advanceTimersByTimeAsync(300)
-  expect([facts.found, await facts.soon('a', 'first', find)]).toEqual([1, 1])
+  expect([facts.updateCount, await facts.getSoon('a', 'first', find)]).toEqual([1, 1])
 })
 
 it('a value whose computation failed is computed again', async () => {

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { describeRule, faultFor } from '../../../src/server/faults/fault-for.ts'
+import { chooseFaults, describeRule } from '../../../src/server/faults/fault-for.ts'
 import { refuseOnPublicNetworks } from '../../../src/server/faults/public-networks.ts'
-import { type FaultsFile, faultsFile } from '../../../src/server/faults/schema.ts'
+import { type FaultsFile, faultsFileSchema } from '../../../src/server/faults/schema.ts'
 
-const plan = (file: object): FaultsFile => faultsFile.parse(file)
+const plan = (file: object): FaultsFile => faultsFileSchema.parse(file)
 
 const struck = (file: FaultsFile, count: number, endpoint: 'createnft' | 'getnfts' = 'createnft') =>
-  Array.from({ length: count }, (_, i) => i + 1).filter((n) => faultFor(file, endpoint, n).verdict !== null)
+  Array.from({ length: count }, (_, i) => i + 1).filter((n) => chooseFaults(file, endpoint, n).verdict !== null)
 
 const status = (share: number, endpoint: string | string[] = 'createnft') => ({
   endpoint,
@@ -34,9 +34,9 @@ describe('fault rules', () => {
               i % 2 ? { ...one, fault: 'latency', milliseconds: [1, 500] } : { ...one, fault: 'timeout' },
             ),
           })
-          const first = faultFor(file, 'createnft', n)
-          for (const other of [1, n + 1, 7]) faultFor(file, 'createnft', other)
-          expect(faultFor(plan(structuredClone(file)), 'createnft', n)).toEqual(first)
+          const first = chooseFaults(file, 'createnft', n)
+          for (const other of [1, n + 1, 7]) chooseFaults(file, 'createnft', other)
+          expect(chooseFaults(plan(structuredClone(file)), 'createnft', n)).toEqual(first)
         },
       ),
     )
@@ -82,7 +82,7 @@ describe('fault rules', () => {
         { endpoint: '*', fault: 'latency', milliseconds: [10, 20] },
       ],
     })
-    const { delayMs, verdict } = faultFor(file, 'createnft', 1)
+    const { delayMs, verdict } = chooseFaults(file, 'createnft', 1)
     expect(verdict?.fault).toBe('timeout')
     expect(delayMs).toBeGreaterThanOrEqual(110)
     expect(delayMs).toBeLessThanOrEqual(120)
@@ -90,7 +90,7 @@ describe('fault rules', () => {
 
   it('spread latencies over their range', () => {
     const file = plan({ faults: [{ endpoint: '*', fault: 'latency', milliseconds: [100, 200] }] })
-    const delays = Array.from({ length: 500 }, (_, n) => faultFor(file, 'getnfts', n).delayMs)
+    const delays = Array.from({ length: 500 }, (_, n) => chooseFaults(file, 'getnfts', n).delayMs)
     expect(Math.min(...delays)).toBeLessThan(105)
     expect(Math.max(...delays)).toBeGreaterThan(195)
     expect(delays.every((ms) => ms >= 100 && ms <= 200)).toBe(true)

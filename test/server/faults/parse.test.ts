@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { parseYaml } from '../../../src/api/parse-yaml.ts'
 import { formatPlace, GdnError } from '../../../src/core/errors.ts'
-import { faultsFile } from '../../../src/server/faults/schema.ts'
+import { faultsFileSchema } from '../../../src/server/faults/schema.ts'
 
-const parseFaults = (text: string, file: string) => parseYaml(faultsFile, text, file)
+const parseFaults = (text: string, file: string) => parseYaml(faultsFileSchema, text, file)
 
 function refusalOf(text: string): string {
   try {

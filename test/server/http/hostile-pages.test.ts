@@ -267,19 +267,19 @@ describe.skipIf(CHROMIUM === undefined)('a stored file with a script in it', () 
   it.each([
     ['an SVG', 'image/svg+xml', SVG],
     ['a page', 'text/html', HTML],
-  ])('%s runs no code, though it shares an origin with the backend', async (_what, type, content) => {
+  ])('%s runs no code, though it shares an origin with the backend', async (_what, contentType, content) => {
     const form = new FormData()
-    form.append('file', new Blob([content], { type }), 'art')
+    form.append('file', new Blob([content], { type: contentType }), 'art')
     const headers = { 'x-api-key': backend.apiKey.reveal() }
     const stored = await fetch(`${backend.url}/api/v1/files`, { method: 'POST', headers, body: form })
     const cid = ((await stored.json()) as { url: string }).url.replace('ipfs://', '')
     const served = await backend.get(`/ipfs/${cid}`)
-    expect(served.headers.get('content-type')).toContain(type)
+    expect(served.headers.get('content-type')).toContain(contentType)
     expect(await gets((page) => page.goto(`${backend.url}/ipfs/${cid}`))).toEqual([])
     // Without its policy, the script runs.
     const bare = await gets(async (page) => {
       const url = `${backend.url}/bare`
-      await page.route(url, (route) => route.fulfill({ contentType: type, body: content }))
+      await page.route(url, (route) => route.fulfill({ contentType, body: content }))
       await page.goto(url)
     })
     expect(bare.length).toBeGreaterThan(0)

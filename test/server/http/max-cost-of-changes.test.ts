@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { beforeAll, expect, it } from 'vitest'
-import { inCoins } from '../../../src/core/units.ts'
+import { formatCoins } from '../../../src/core/units.ts'
 import { EMBEDDED_FEES } from '../../../src/server/chain/evm/evm-signer.ts'
 import {
   BURN_GAS_LIMIT,
@@ -108,7 +108,7 @@ it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
     const worst = WORST[kind] * PRICE
     const refused = await send(limited(run, worst - 1n))
     expect([refused.status, refused.headers.get('error-code')]).toEqual([409, 'run_max_cost'])
-    expect(refused.json.error.message).toContain(`this request may cost up to ${inCoins(worst, 'up')}`)
+    expect(refused.json.error.message).toContain(`this request may cost up to ${formatCoins(worst, 'up')}`)
     const accepted = await send(limited(run, `${worst};set`))
     expect(accepted.status).toBe(200)
     await deployed(accepted)

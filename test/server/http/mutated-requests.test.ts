@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { beforeAll, expect, it } from 'vitest'
 import type { EndpointName } from '../../../src/api/endpoints.ts'
-import { errorFormA, errorFormB } from '../../../src/api/errors.ts'
+import { errorFormASchema, errorFormBSchema } from '../../../src/api/errors.ts'
 import {
   backendForFile,
   createTestCollection,
@@ -176,8 +176,8 @@ it('a mutated valid request gets 200, or a 4xx in the error form of its endpoint
       const expected = [200, 400, 409, 413, 422, ...(isOfOne ? [404] : [])]
       expect(expected).toContain(status)
       if (status === 200) response.parse(json)
-      else if (errorForm === 'A') expect(Object.keys(errorFormA.parse(json))).toEqual(['error'])
-      else expect(Object.keys(errorFormB.parse(json)).sort()).toEqual(['detail', 'errorCode', 'message'])
+      else if (errorForm === 'A') expect(Object.keys(errorFormASchema.parse(json))).toEqual(['error'])
+      else expect(Object.keys(errorFormBSchema.parse(json)).sort()).toEqual(['detail', 'errorCode', 'message'])
       expect(backend.log).toEqual([])
     }),
     { numRuns: runs(300) },

@@ -2,9 +2,9 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FastifyRequest } from 'fastify'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { errorFormA, errorFormB } from '../../../src/api/errors.ts'
+import { errorFormASchema, errorFormBSchema } from '../../../src/api/errors.ts'
 import { PERMISSIONS, type Permission, SPENDING_PERMISSIONS } from '../../../src/api/permissions.ts'
-import { isHere } from '../../../src/server/http/auth.ts'
+import { isLocalRequest } from '../../../src/server/http/auth.ts'
 import { withDatabase } from '../../../src/server/open-database.ts'
 import { getApiKeys } from '../../../src/server/services/api-keys.ts'
 import { insertAccount } from '../../../src/server/store/accounts.ts'
@@ -99,11 +99,11 @@ function expectRefusal({ status, json }: Answer, form: 'A' | 'B', expected: 401 
   if (form === 'A') {
     const title = expected === 401 ? 'Unauthorized' : 'Forbidden'
     expect({ status, json }).toEqual({ status: expected, json: { error: { title, message: says } } })
-    expect(errorFormA.safeParse(json).success).toBe(true)
+    expect(errorFormASchema.safeParse(json).success).toBe(true)
   } else {
     const errorCode = expected === 401 ? 'UNAUTHORIZED' : 'FORBIDDEN'
     expect({ status, json }).toEqual({ status: expected, json: { errorCode, message: says, detail: [] } })
-    expect(errorFormB.safeParse(json).success).toBe(true)
+    expect(errorFormBSchema.safeParse(json).success).toBe(true)
   }
 }
 
@@ -283,5 +283,5 @@ it.each<[string, { ip: string; peer: string; client?: string }, boolean]>([
 ])('the key of the local account is for this machine: %s', (_what, { ip, peer, client }, expected) => {
   const headers = client === undefined ? {} : { 'x-forwarded-for': client }
   const request = { ip, headers, raw: { socket: { remoteAddress: peer } } } as unknown as FastifyRequest
-  expect(isHere(request, (address) => address === '10.0.0.9')).toBe(expected)
+  expect(isLocalRequest(request, (address) => address === '10.0.0.9')).toBe(expected)
 })

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { errorFormB } from '../../../src/api/errors.ts'
+import { errorFormBSchema } from '../../../src/api/errors.ts'
 import {
   backendForFile,
   exchangeBytes,
@@ -210,7 +210,7 @@ describe('an invalid request returns 400 in form B, with the location, type and 
       status: 400,
       json: { errorCode: 'VALIDATION_ERROR', message: expect.any(String), detail },
     })
-    expect(errorFormB.safeParse(json).success).toBe(true)
+    expect(errorFormBSchema.safeParse(json).success).toBe(true)
   })
 
   it('another content type returns 415 in form B', async () => {

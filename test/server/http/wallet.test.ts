@@ -7,8 +7,8 @@ import fc from 'fast-check'
 import { privateKeyToAddress } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { checksumAddress } from '../../../src/api/address.ts'
-import { generatedWallet } from '../../../src/api/endpoints/getpresignedurl.ts'
-import { errorFormB } from '../../../src/api/errors.ts'
+import { generatedWalletSchema } from '../../../src/api/endpoints/getpresignedurl.ts'
+import { errorFormBSchema } from '../../../src/api/errors.ts'
 import {
   type Answer,
   backendForFile,
@@ -67,7 +67,7 @@ function expectFormB({ status, json }: Answer, expected: { status: number; error
     status: expected.status,
     json: { errorCode: expected.errorCode, message: expect.any(String), detail },
   })
-  expect(errorFormB.safeParse(json).success).toBe(true)
+  expect(errorFormBSchema.safeParse(json).success).toBe(true)
 }
 
 const tampered = { status: 403, errorCode: 'SIGNED_URL_INVALID' }
@@ -100,7 +100,7 @@ describe('POST to a signed URL', () => {
         private_key: expect.stringMatching(/^0x[0-9a-f]{64}$/),
       },
     })
-    expect(generatedWallet.safeParse(json).success).toBe(true)
+    expect(generatedWalletSchema.safeParse(json).success).toBe(true)
     expect(headers.get('cache-control')).toBe('no-store')
   })
 

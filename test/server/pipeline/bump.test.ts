@@ -7,7 +7,7 @@ import type { EvmNetwork, Fees, Hex, PublicNetwork } from '../../../src/server/c
 import { createLog } from '../../../src/server/log.ts'
 import { createBumper } from '../../../src/server/pipeline/evm/public-network/bump.ts'
 import { replacementCost } from '../../../src/server/pipeline/evm/public-network/replacement-cost.ts'
-import { rememberChain } from '../../../src/server/store/chains.ts'
+import { recordChain } from '../../../src/server/store/chains.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { setLimit } from '../../../src/server/store/run-costs.ts'
@@ -147,7 +147,7 @@ async function bumpOnce(
   const claimed = async () => ({ ...(await read()), ...(isAssigned ? {} : { run: null, run_collection_id: null }) })
   const cost: { waitsFor?: object | null } = {}
   if (action !== null && maxCost !== null) {
-    await rememberChain(store.db, {
+    await recordChain(store.db, {
       ...{ blockchain: 'polygon', network: 'remote', chain_id: 137 },
       ...{ genesis_timestamp: 0, factory_address: SIGNER, created_at: 0 },
     })

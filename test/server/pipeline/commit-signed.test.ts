@@ -4,7 +4,7 @@ import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { commitSigned, signInCommit } from '../../../src/server/pipeline/evm/commit-signed.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import type { Db } from '../../../src/server/store/schema.ts'
-import { nextNoncesOf, takeNonce } from '../../../src/server/store/transactions.ts'
+import { readNextNonces, reserveNonces } from '../../../src/server/store/transactions.ts'
 import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 
 const [ADDRESS, OTHER] = WALLETS
@@ -35,7 +35,7 @@ function remote(
 const signs =
   (signer: Signer, count = 1) =>
   async (db: Db) => {
-    const first = await takeNonce(db, 'polygon', signer.address, count)
+    const first = await reserveNonces(db, 'polygon', signer.address, count)
     const unsigned = Array.from({ length: count }, (_, i) => {
       return { chainId: 137, nonce: first + i, to: ADDRESS, data: '0x', gas: 21_000n, fees: FEES } as const
     })
@@ -50,7 +50,8 @@ function hold(): { held: Promise<void>; letGo(): void } {
   return { held, letGo }
 }
 
-const used = async (address: string = ADDRESS) => (await nextNoncesOf(store.db, 'polygon', [address])).get(address) ?? 0
+const used = async (address: string = ADDRESS) =>
+  (await readNextNonces(store.db, 'polygon', [address])).get(address) ?? 0
 
 describe('a commit that a remote signer signs for', () => {
   it('takes each nonce once, for many commits at once, and asks for each signature once', async () => {
@@ -70,7 +71,7 @@ describe('a commit that a remote signer signs for', () => {
   it('is signed again if another process takes its nonce in the meantime', async () => {
     let others = 3
     const signer = remote(async () => {
-      if (others-- > 0) await store.transaction((db) => takeNonce(db, 'polygon', ADDRESS))
+      if (others-- > 0) await store.transaction((db) => reserveNonces(db, 'polygon', ADDRESS))
     })
     expect(await commitSigned(store, signs(signer))).toEqual(['0x3'])
     expect(signer.asked).toEqual([0, 1, 2, 3])
@@ -78,7 +79,7 @@ describe('a commit that a remote signer signs for', () => {
   })
 
   it('fails if others always take its nonce, and takes none', async () => {
-    const signer = remote(async () => void (await store.transaction((db) => takeNonce(db, 'polygon', ADDRESS))))
+    const signer = remote(async () => void (await store.transaction((db) => reserveNonces(db, 'polygon', ADDRESS))))
     await expect(commitSigned(store, signs(signer))).rejects.toMatchObject({
       code: 'unreachable',
       message: `other processes used the nonce of ${ADDRESS} 40 times`,

@@ -10,7 +10,7 @@ import type { EvmNetwork, Hex, PublicNetwork, RawLog } from '../../../src/server
 import { RpcError } from '../../../src/server/chain/rpc/rpc-response.ts'
 import { type FollowOptions, followOwners } from '../../../src/server/pipeline/evm/follow-owners.ts'
 import { createPublicOwnerFollower } from '../../../src/server/pipeline/evm/public-network/public-owner-follower.ts'
-import { rememberChain } from '../../../src/server/store/chains.ts'
+import { recordChain } from '../../../src/server/store/chains.ts'
 import { findCollectionById } from '../../../src/server/store/collections.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { findCursor, listCursors } from '../../../src/server/store/owner-events.ts'
@@ -48,7 +48,7 @@ beforeEach(async () => {
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
   await insertRequest(store.db, { ...request, accepted_at: NOW })
   const chain = { genesis_timestamp: 0, factory_address: factoryAddress(admin), created_at: NOW }
-  await rememberChain(store.db, { ...chain, blockchain: 'polygon', start_block: 0 })
+  await recordChain(store.db, { ...chain, blockchain: 'polygon', start_block: 0 })
   collection = await deployCollection()
   await follow()
 })

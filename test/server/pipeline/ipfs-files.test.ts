@@ -5,7 +5,7 @@ import { UnixFS } from 'ipfs-unixfs'
 import { CID } from 'multiformats/cid'
 import { create as createDigest } from 'multiformats/hashes/digest'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { DAG_PB, rawCid } from '../../../src/ipfs/cid.ts'
+import { DAG_PB_CODEC, rawCid } from '../../../src/ipfs/cid.ts'
 import {
   createTestCollection,
   mint,
@@ -206,7 +206,7 @@ describe('with a gateway', () => {
   test('fetches a CID of version 0', async () => {
     const block = encode(prepare({ Data: new UnixFS({ type: 'file', data: PNG }).marshal(), Links: [] }))
     const digest = createDigest(0x12, rawCid(block).multihash.digest)
-    gateway.blocks.set(CID.createV1(DAG_PB, digest).toString(), Buffer.from(block))
+    gateway.blocks.set(CID.createV1(DAG_PB_CODEC, digest).toString(), Buffer.from(block))
     const url = `ipfs://${CID.createV0(digest)}`
     const { image, backend } = await mintWith(url, { ipfsGateway: gateway.url })
     expect(image).toBe(url)
@@ -314,7 +314,7 @@ describe('with a gateway', () => {
 
   describe('limits the work for a malicious file', () => {
     const put = (bytes: Uint8Array): CID => {
-      const cid = CID.createV1(DAG_PB, createDigest(0x12, rawCid(bytes).multihash.digest))
+      const cid = CID.createV1(DAG_PB_CODEC, createDigest(0x12, rawCid(bytes).multihash.digest))
       gateway.blocks.set(cid.toString(), Buffer.from(bytes))
       return cid
     }

@@ -7,8 +7,8 @@ import { openSigners } from '../../../src/server/chain/evm/open-signer.ts'
 import { loadServerSettings } from '../../../src/server/settings/settings.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import { lockTokenOwners } from '../../../src/server/store/owner-events.ts'
-import { nonceOf } from '../../../src/server/store/transactions.ts'
-import { openMintsOf } from '../../../src/server/store/unknown-mints.ts'
+import { requireNonce } from '../../../src/server/store/transactions.ts'
+import { listUnreleasedMints } from '../../../src/server/store/unknown-mints.ts'
 import {
   call,
   createTestCollection,
@@ -67,7 +67,7 @@ describe('on a public network, while the backend runs', () => {
     return collection
   }
 
-  const openMints = ({ id }: TestCollection) => withStore(place.dataDir, ({ db }) => openMintsOf(db, id))
+  const openMints = ({ id }: TestCollection) => withStore(place.dataDir, ({ db }) => listUnreleasedMints(db, id))
 
   it('recovers commits that a failover lost, without a restart, so that every NFT keeps its token', async () => {
     const collection = await deployedCollection()
@@ -94,7 +94,7 @@ describe('on a public network, while the backend runs', () => {
         await db.deleteFrom('transactions').where('id', '=', lost.id).execute()
         await db
           .updateTable('signer_nonces')
-          .set({ next_nonce: nonceOf(lost) })
+          .set({ next_nonce: requireNonce(lost) })
           .where('signer', '=', lost.signer)
           .execute()
         const since = (lost.block_number ?? 0) - 1

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { nftMetadata } from '../../../src/api/metadata.ts'
+import { nftMetadataSchema } from '../../../src/api/metadata.ts'
 import { groupByReceiver } from '../../../src/server/pipeline/evm/mint-bundle.ts'
 import { metadataFile } from '../../../src/server/pipeline/metadata-file.ts'
-import { symbolOf } from '../../../src/server/services/create-collection.ts'
+import { deriveSymbol } from '../../../src/server/services/create-collection.ts'
 
 describe('the bytes of a metadata file', () => {
   it('contain name, description, files in order, extra keys and attributes as compact UTF-8 JSON', () => {
@@ -16,7 +16,7 @@ describe('the bytes of a metadata file', () => {
       artist: 'A',
       attribute: [{ tag: 'Sky', value: 'red' }],
     }
-    const file = metadataFile(nftMetadata.parse(metadata), { image: 'bafkA', animation_url: 'bafkB/x.mp4' })
+    const file = metadataFile(nftMetadataSchema.parse(metadata), { image: 'bafkA', animation_url: 'bafkB/x.mp4' })
     expect(Buffer.from(file).toString('utf8')).toBe(
       '{"name":"Été","description":"d","image":"ipfs://bafkA","animation_url":"ipfs://bafkB/x.mp4","artist":"A",' +
         '"attributes":[{"trait_type":"Sky","value":"red"}]}',
@@ -40,5 +40,5 @@ describe('the symbol of a collection', () => {
     ['🌅', 'NFT'],
     ['日本', 'NFT'],
     ['<script>', 'SCRIP'],
-  ])('of %s is %s', (name, symbol) => expect(symbolOf(name)).toBe(symbol))
+  ])('of %s is %s', (name, symbol) => expect(deriveSymbol(name)).toBe(symbol))
 })

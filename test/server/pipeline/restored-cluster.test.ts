@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { findHeld, releaseCollection, showUnknownMints } from '../../../src/server/admin/unknown-mints.ts'
+import { findHeldCollection, releaseCollection, showUnknownMints } from '../../../src/server/admin/unknown-mints.ts'
 import { mintAddress } from '../../../src/server/chain/solana/mint-address.ts'
-import { readMint } from '../../../src/server/chain/solana/read-mint.ts'
-import { openMintsOf } from '../../../src/server/store/unknown-mints.ts'
+import { decodeMintAccount } from '../../../src/server/chain/solana/read-mint.ts'
+import { listUnreleasedMints } from '../../../src/server/store/unknown-mints.ts'
 import {
   call,
   createTestCollection,
@@ -64,12 +64,12 @@ async function deployedCollection(): Promise<TestCollection> {
   return collection
 }
 
-const metadataOf = (token: string) => readMint(Buffer.from(token, 'base64'))
+const metadataOf = (token: string) => decodeMintAccount(Buffer.from(token, 'base64'))
 async function membersOf({ address }: TestCollection): Promise<number | null> {
   return metadataOf((await cluster.account(address)) ?? '').members
 }
 
-const openMints = ({ id }: TestCollection) => withStore(place.dataDir, ({ db }) => openMintsOf(db, id))
+const openMints = ({ id }: TestCollection) => withStore(place.dataDir, ({ db }) => listUnreleasedMints(db, id))
 const isStopped = (rows: readonly { state: string }[]) => rows.some(({ state }) => state === 'unexplained')
 
 describe('a restored database of a Solana cluster', () => {
@@ -165,7 +165,7 @@ describe('a restored database of a Solana cluster', () => {
       expect(await showUnknownMints(store, { released: false })).toMatchObject([
         { contract_address: collection.address, tokens: 3, hash: null, first_token_id: null, state: 'unexplained' },
       ])
-      expect(await findHeld(store, collection.id)).toMatchObject({ tokens: 3 })
+      expect(await findHeldCollection(store, collection.id)).toMatchObject({ tokens: 3 })
       return await releaseCollection(store, collection.address, { failPending: false })
     })
     expect(released).toMatchObject({ tokens: 3, pending: 0 })

@@ -7,7 +7,7 @@ import { requestAction } from '../../../src/server/admin/transactions.ts'
 import { releaseCollection } from '../../../src/server/admin/unknown-mints.ts'
 import { SMALL_FILE_BYTES } from '../../../src/server/storage/files.ts'
 import type { TransactionKind } from '../../../src/server/store/schema.ts'
-import { openMintsOf } from '../../../src/server/store/unknown-mints.ts'
+import { listUnreleasedMints } from '../../../src/server/store/unknown-mints.ts'
 import {
   type Answer,
   call,
@@ -129,7 +129,7 @@ const untilLogged = ({ backend }: TestSetup, ...messages: readonly string[]) =>
 /** Resolves with the mints of unknown tokens in a collection once one is known to be unexplained. */
 const untilUnexplained = ({ dataDir }: TestSetup, { id }: TestCollection) =>
   until(
-    () => withStore(dataDir, ({ db }) => openMintsOf(db, id)),
+    () => withStore(dataDir, ({ db }) => listUnreleasedMints(db, id)),
     (mints) => mints.some(({ state }) => state === 'unexplained'),
   )
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { LostRace } from '../../../src/server/pipeline/driver.ts'
+import { LostRaceError } from '../../../src/server/pipeline/driver.ts'
 import { signForEach } from '../../../src/server/pipeline/sign-for-each.ts'
 
 it.each<[string, boolean[], boolean]>([
@@ -12,7 +12,7 @@ it.each<[string, boolean[], boolean]>([
 })
 
 it('has more after a lost race', async () => {
-  expect(await signForEach(['a'], () => Promise.reject(new LostRace()))).toBe(true)
+  expect(await signForEach(['a'], () => Promise.reject(new LostRaceError()))).toBe(true)
 })
 
 it('signs for all collections before it throws the first error', async () => {

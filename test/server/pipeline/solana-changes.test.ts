@@ -13,7 +13,7 @@ import {
 } from '@solana/kit'
 import { findAssociatedTokenPda, getBurnInstruction, TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readMint } from '../../../src/server/chain/solana/read-mint.ts'
+import { decodeMintAccount } from '../../../src/server/chain/solana/read-mint.ts'
 import { call, showNfts, type TestBackend, type TestCollection, until, withStore } from '../../helpers/backend.ts'
 import { backUp, restore } from '../../helpers/backups.ts'
 import { type ClusterPlace, clusterPlace } from '../../helpers/cluster-backend.ts'
@@ -59,7 +59,7 @@ const onCluster = (titles: readonly string[], more: object = {}) =>
   dynamicNfts(backend, titles, { ...SOLANA_COLLECTION, receiver: HOLDER, ...more })
 
 async function onChain(token: string | null | undefined) {
-  return readMint(Buffer.from((await cluster.account(token ?? '')) ?? '', 'base64'))
+  return decodeMintAccount(Buffer.from((await cluster.account(token ?? '')) ?? '', 'base64'))
 }
 
 const changes = () =>

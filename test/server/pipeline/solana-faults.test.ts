@@ -5,7 +5,7 @@ import { newId } from '../../../src/core/ids.ts'
 import { type EmbeddedSolana, startEmbeddedSolana } from '../../../src/server/chain/solana/embedded/embedded-solana.ts'
 import { mintAddress } from '../../../src/server/chain/solana/mint-address.ts'
 import type { SolanaNetwork } from '../../../src/server/chain/solana/network.ts'
-import { signerOfSeed } from '../../../src/server/chain/solana/solana-signer.ts'
+import { signerFromSeed } from '../../../src/server/chain/solana/solana-signer.ts'
 import { type ChainPipeline, startChainPipeline } from '../../../src/server/pipeline/chain-pipeline.ts'
 import { createSolanaDriver } from '../../../src/server/pipeline/solana/driver.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
@@ -16,7 +16,7 @@ import { seededRandom } from '../../helpers/seed.ts'
 import { SILENT_LOG } from '../../helpers/silent-log.ts'
 import { executeAll, memorySlotJournal, readMint, solanaWallet } from '../../helpers/solana.ts'
 
-const signer = signerOfSeed(randomBytes(32))
+const signer = signerFromSeed(randomBytes(32))
 /** A blockhash expires after a second instead of a minute. */
 const SPEED = 60
 
@@ -257,7 +257,7 @@ describe('a failed transaction', () => {
     expect([collection.status, collection.error]).toEqual(['failed', reason])
     // An NFT accepted at the same moment fails, too.
     await nftRows(id, 1)
-    pipeline?.mintable(id)
+    pipeline?.markMintable(id)
     expect((await finished()).at(-1)).toMatchObject({ status: 'failed', error: reason })
   })
 

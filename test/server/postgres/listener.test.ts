@@ -14,7 +14,7 @@ it.each([
   const url = new Secret((await databaseUrlOf(dir.path)) ?? '')
   const backend = await startTestBackend(dir.path, { database: { url } })
   onTestFinished(() => backend.close())
-  const store = await openPostgres({ url, beside: true })
+  const store = await openPostgres({ url, requireCurrentSchema: true })
   onTestFinished(() => store.close())
   const now = () => Date.now() + wrong
   const listener = await openListener(store, { events: ['*'], userAgent: 'test', now })

@@ -12,7 +12,7 @@ import type { ServiceDeps } from '../../../src/server/services/services.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { lockRunIn, setLimit } from '../../../src/server/store/run-costs.ts'
+import { lockRunOfCollection, setLimit } from '../../../src/server/store/run-costs.ts'
 import { temporaryDataDir, until, WALLETS } from '../../helpers/backend.ts'
 import { gate } from '../../helpers/gate.ts'
 import { insertCollection } from '../../helpers/rows.ts'
@@ -98,7 +98,7 @@ it('a transaction that is signed again while its run gets a limit stays within t
   const of = { collection_id: 'c', run: 'run' }
   const { reached, open, pass } = gate()
   const limiting = one.transaction(async (db) => {
-    await lockRunIn(db, of)
+    await lockRunOfCollection(db, of)
     await setLimit(db, { account_id: 'a', run: 'run' }, { max_cost: '1', nft_gas: 1, nft_bytes: 1 })
     await pass()
   })

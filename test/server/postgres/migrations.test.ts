@@ -64,7 +64,7 @@ it('a process waits for a migration for longer than its query timeout', async ()
   let opened: Promise<Awaited<ReturnType<typeof openPostgres>>> | undefined
   await blocker.db.transaction().execute(async (db) => {
     await lockUntilCommit(db, 'migrations')
-    opened = openPostgres({ url, responseWithinMs: 200 })
+    opened = openPostgres({ url, statementTimeoutMs: 200 })
     opened.catch(() => {})
     // Time is the condition: the lock outlasts the query timeout.
     await sql`select pg_sleep(1)`.execute(db)
@@ -100,7 +100,7 @@ it('a database of an older gdn keeps its rows', async () => {
   await sql`drop table later`.execute(old.db)
   await sql`delete from kysely_migration where name = '9990-later'`.execute(old.db)
   await old.close()
-  await expect(openPostgres({ url, beside: true })).rejects.toMatchObject({
+  await expect(openPostgres({ url, requireCurrentSchema: true })).rejects.toMatchObject({
     code: 'data_dir',
     message: expect.stringContaining('has the schema of an older version of gdn'),
     hint: 'Run `gdn db migrate`.',

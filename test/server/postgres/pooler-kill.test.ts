@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { sleep } from '../../../src/core/time.ts'
-import { inCoins } from '../../../src/core/units.ts'
+import { formatCoins } from '../../../src/core/units.ts'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
 import { until, WALLETS } from '../../helpers/backend.ts'
 import { gdnAt } from '../../helpers/gdn-at.ts'
@@ -71,7 +71,7 @@ it('a backend that is killed behind a pooler mints each row once, within the lim
   const paid = await PaidFees.since(real)
   const spent = async () => (await paid.read()).reduce((sum, { fee }) => sum + fee, 0n)
   const argv = ['batch', 'mint', manifest, '-c', contract_address, '-b', 'polygon', '--chunk-size', '1', '--yes']
-  const run = gdn.run(...argv, '--max-cost', inCoins(limit, 'up'))
+  const run = gdn.run(...argv, '--max-cost', formatCoins(limit, 'up'))
   const { port } = new URL(backend.url)
   for (let kill = 0; kill < KILLS; kill++) {
     const before = await spent()

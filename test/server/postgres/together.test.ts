@@ -6,13 +6,13 @@ import { accept } from '../../../src/server/services/accept.ts'
 import { openLocalAccount } from '../../../src/server/services/local-account.ts'
 import { claimUndeployedCollections } from '../../../src/server/store/collections.ts'
 import { renewLeases } from '../../../src/server/store/leases.ts'
-import { claimForFiles } from '../../../src/server/store/nfts.ts'
+import { claimFileWork } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
 import { countRequest } from '../../../src/server/store/rate-windows.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { useSignedUrl } from '../../../src/server/store/signed-urls.ts'
-import { takeNonce } from '../../../src/server/store/transactions.ts'
+import { markSignedUrlUsed } from '../../../src/server/store/signed-urls.ts'
+import { reserveNonces } from '../../../src/server/store/transactions.ts'
 import { freshDataDir, temporaryDataDir, until } from '../../helpers/backend.ts'
 import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
@@ -68,7 +68,7 @@ it('nonces acquired by several processes at once have no gaps or duplicates, whi
   const outcomes = await Promise.allSettled(
     Array.from({ length: 60 }, (_, index) =>
       (stores[index % 2] as Store).transaction(async (db) => {
-        const nonce = await takeNonce(db, 'polygon', 's')
+        const nonce = await reserveNonces(db, 'polygon', 's')
         const row = { id: `t${index}`, blockchain: 'polygon', signer: 's', nonce, kind: 'transfer' } as const
         const signed = { collection_id: null, token_count: 0, raw: '0x', state: 'signed' } as const
         await insertTransaction(db, { ...row, ...signed, hash: `h${index}`, created_at: 1, next_attempt_at: 1 })
@@ -89,11 +89,11 @@ it('processes claim different jobs and do not wait for each other', async () => 
     Array.from({ length: 100 }, (_, index) => ({ ...nft, id: `n${index}`, status: 'initiated', step: 'files' })),
   )
   const claimed = await times(10, ({ db }) =>
-    claimForFiles(db, 'nfts', { now: 'database', leaseMs: 60_000, limit: 10 }),
+    claimFileWork(db, 'nfts', { now: 'database', leaseMs: 60_000, limit: 10 }),
   )
   const ids = claimed.flat().map(({ id }) => id)
   expect(new Set(ids).size).toBe(ids.length)
-  const rest = await claimForFiles(stores[0].db, 'nfts', { now: 'database', leaseMs: 60_000, limit: 100 })
+  const rest = await claimFileWork(stores[0].db, 'nfts', { now: 'database', leaseMs: 60_000, limit: 100 })
   expect(ids.length + rest.length).toBe(100)
   // An open transaction with claims doesn't block other processes.
   await addCollection(stores[0], 'd')
@@ -141,7 +141,7 @@ it('a rate limit counts the requests of a key across all processes', async () =>
 })
 
 it('a signed URL used in several processes at once is valid once, and all processes share one signing secret', async () => {
-  const uses = await times(10, ({ db }) => useSignedUrl(db, { signatureHash: 'h', expiresAt: 1 }))
+  const uses = await times(10, ({ db }) => markSignedUrlUsed(db, { signatureHash: 'h', expiresAt: 1 }))
   expect(uses.filter((first) => first)).toHaveLength(1)
   const secrets = await times(6, async (store, index) => {
     const dir = await freshDataDir()

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { HEADERS } from '../../../src/api/headers.ts'
-import { budgetOf } from '../../../src/server/chain/evm/cost/run-budget.ts'
+import { readRunBudget } from '../../../src/server/chain/evm/cost/run-budget.ts'
 import { hasMaxCost } from '../../../src/server/chain/fees.ts'
 import { chainFacts } from '../../../src/server/pipeline/chain-facts.ts'
 import { reserveCost } from '../../../src/server/services/limit-cost.ts'
@@ -30,7 +30,7 @@ async function accept(count: number, wei: bigint, fees = FEES): Promise<void> {
 async function reserved(): Promise<bigint> {
   const [run] = await limitedRuns(place.store.db, 'c')
   if (run === undefined || !hasMaxCost(run)) throw new Error('the run has no limit')
-  return (await budgetOf(place.store.db, run, FEES)).reserved
+  return (await readRunBudget(place.store.db, run, FEES)).reserved
 }
 
 it('reserves for each NFT what the most expensive one of the run may cost, in either order', async () => {

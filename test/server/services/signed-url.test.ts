@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Secret } from '../../../src/core/secret.ts'
 import { createWallet } from '../../../src/server/services/create-wallet.ts'
-import { readSignedUrl, signUrl } from '../../../src/server/services/signed-url.ts'
-import { forgetSignedUrls, isSignedUrlUsed, useSignedUrl } from '../../../src/server/store/signed-urls.ts'
+import { signUrl, verifySignedUrl } from '../../../src/server/services/signed-url.ts'
+import { deleteExpiredSignedUrls, isSignedUrlUsed, markSignedUrlUsed } from '../../../src/server/store/signed-urls.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
@@ -13,12 +13,12 @@ const signed = (expiry = 1_800_003_600) => signUrl(SECRET, { ...URL_OF, expiry }
 const last = (query: string, digits: string) => query.slice(0, -digits.length) + digits
 
 it('reads what it signed', () => {
-  expect(readSignedUrl(SECRET, signed())).toEqual({
+  expect(verifySignedUrl(SECRET, signed())).toEqual({
     ok: true,
     claims: { expiry: 1_800_003_600, issued_at: 1_800_000_000, action: 'generate_wallet', issuer: URL_OF.issuer },
     signature: expect.stringMatching(/^[0-9a-f]{96}$/),
   })
-  expect(readSignedUrl(SECRET, signed(0))).toMatchObject({ ok: true, claims: { expiry: 0 } })
+  expect(verifySignedUrl(SECRET, signed(0))).toMatchObject({ ok: true, claims: { expiry: 0 } })
 })
 
 it('signs two URLs of the same second differently', () => {
@@ -38,12 +38,12 @@ it.each<[string, (query: string) => string]>([
 ])('rejects a URL with %s', (_what, change) => {
   const query = signed()
   expect(change(query)).not.toBe(query)
-  expect(readSignedUrl(SECRET, change(query))).toEqual({ ok: false, reason: 'tampered' })
+  expect(verifySignedUrl(SECRET, change(query))).toEqual({ ok: false, reason: 'tampered' })
 })
 
 it('rejects a URL that another secret signed', () => {
   const other = new Secret('cd'.repeat(32), { known: false })
-  expect(readSignedUrl(other, signed())).toEqual({ ok: false, reason: 'tampered' })
+  expect(verifySignedUrl(other, signed())).toEqual({ ok: false, reason: 'tampered' })
 })
 
 describe('lists the problems of a URL', () => {
@@ -67,7 +67,7 @@ describe('lists the problems of a URL', () => {
     ['that is too long', `${signed()}&${'x'.repeat(4_096)}`, [' custom']],
     ['with 11 unknown parameters', `${signed()}${'&x=1'.repeat(11)}`, Array(10).fill('x unknown')],
   ])('%s', (_what, query, expected) => {
-    const signedUrl = readSignedUrl(SECRET, query)
+    const signedUrl = verifySignedUrl(SECRET, query)
     const issues = 'issues' in signedUrl ? signedUrl.issues : []
     expect(issues.map(({ field, code }) => `${field} ${code}`)).toEqual(expected)
     expect(issues.map(({ path }) => path)).toEqual(issues.map(({ field }) => (field === '' ? [] : [field])))
@@ -126,10 +126,10 @@ describe('a wallet for a signed URL', () => {
   it('leaves no trace of a used URL long after its expiry', async () => {
     const store = await open()
     const used = (hash: string) => isSignedUrlUsed(store.db, hash)
-    await useSignedUrl(store.db, { signatureHash: 'a', expiresAt: 10 })
-    await forgetSignedUrls(store.db, 10)
+    await markSignedUrlUsed(store.db, { signatureHash: 'a', expiresAt: 10 })
+    await deleteExpiredSignedUrls(store.db, 10)
     expect([await used('a'), await used('b')]).toEqual([true, false])
-    await forgetSignedUrls(store.db, 11)
+    await deleteExpiredSignedUrls(store.db, 11)
     expect(await used('a')).toBe(false)
   })
 })

@@ -4,7 +4,7 @@ import { gnosis } from 'viem/chains'
 import { beforeEach, expect, test } from 'vitest'
 import { parseYaml } from '../../../src/api/parse-yaml.ts'
 import { readSettings } from '../../../src/server/settings/read-settings.ts'
-import { settingsFile } from '../../../src/server/settings/schema.ts'
+import { settingsFileSchema } from '../../../src/server/settings/schema.ts'
 import { temporaryDataDir } from '../../helpers/backend.ts'
 
 let dir: string
@@ -113,7 +113,7 @@ test('rejects mainnet-beta under the name of a testnet', async () => {
 
 test('a network named __proto__ is rejected at its place, and not left out silently', () => {
   const text = 'chains:\n  polygon: { rpc_urls: [https://a.example] }\n  __proto__: { rpc_urls: [https://b.example] }\n'
-  expect(() => parseYaml(settingsFile, text, 'backend.yaml')).toThrow(
+  expect(() => parseYaml(settingsFileSchema, text, 'backend.yaml')).toThrow(
     expect.objectContaining({
       code: 'invalid_config',
       message: 'is not a known field',

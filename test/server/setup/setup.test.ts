@@ -5,14 +5,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { isOperator } from '../../../src/server/chain/evm/registry.ts'
-import { deploymentState } from '../../../src/server/chain/evm/remote/remote-chains.ts'
+import { readDeploymentState } from '../../../src/server/chain/evm/remote/remote-chains.ts'
 import { createRemoteNetwork } from '../../../src/server/chain/evm/remote/remote-network.ts'
 import { AUTHORIZE_GAS, planSetup } from '../../../src/server/setup/plan.ts'
 import { runSetup } from '../../../src/server/setup/run.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import { findChain } from '../../../src/server/store/chains.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { findFactoryTransaction, forgetFactoryTransaction } from '../../../src/server/store/transactions.ts'
+import { deleteFactoryTransaction, findFactoryTransaction } from '../../../src/server/store/transactions.ts'
 import { temporaryStore, until } from '../../helpers/backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { type RpcProxy, type RpcProxyOptions, startRpcProxy } from '../../helpers/rpc-proxy.ts'
@@ -60,17 +60,19 @@ const connect = ({ feeCap }: { feeCap?: bigint } = {}) =>
 /** Runs `gdn chain setup` for these operators until it is done or interrupted. */
 async function begin(
   operators: readonly Hex[],
-  { now = Date.now, known, ...options }: { now?: () => number; feeCap?: bigint; known?: Hex } = {},
+  { now = Date.now, known: knownFactory, ...options }: { now?: () => number; feeCap?: bigint; known?: Hex } = {},
 ) {
   const interrupt = new AbortController()
   const said: string[] = []
   const left: [what: string, blocks: number][] = []
   const network = connect(options)
-  const plan = await planSetup({ store, network, admin: admin.address, operators, known })
+  const plan = await planSetup({ store, network, admin: admin.address, operators, knownFactory })
   const { signal } = interrupt
-  const waiting = { now, log: SILENT_LOG, signal, say: (text: string) => void said.push(text) }
-  const sayLeft = (what: string, blocks: number) => void left.push([what, blocks])
-  const run = runSetup({ store, network, admin, operators, plan, ...waiting, sayLeft }).finally(() => network.close())
+  const waiting = { now, log: SILENT_LOG, signal, report: (text: string) => void said.push(text) }
+  const reportBlocksLeft = (what: string, blocks: number) => void left.push([what, blocks])
+  const run = runSetup({ store, network, admin, operators, plan, ...waiting, reportBlocksLeft }).finally(() =>
+    network.close(),
+  )
   run.catch(() => {})
   const knows = (factory: Hex, operator: Hex) => isOperator({ request: (m, p) => real.call(m, p) }, factory, operator)
   return { run, plan, said, left, knows, interrupt: () => interrupt.abort(new Error('interrupted')) }
@@ -106,7 +108,7 @@ it('counts the blocks until the deployment is final', async () => {
 
 it('says how far the deployment is while it is not final, and what it may still cost', async () => {
   const network = connect()
-  const state = async () => (await deploymentState(store.db, network, await network.publicNetwork.head())).state
+  const state = async () => (await readDeploymentState(store.db, network, await network.publicNetwork.head())).state
   const planned = (operators: readonly Hex[]) => planSetup({ store, network, admin: admin.address, operators })
   try {
     expect(await state()).toBe('its factory is not deployed')
@@ -145,7 +147,7 @@ describe('a factory that is named', () => {
     const factory = await setUp()
     await store.db.deleteFrom('chains').execute()
     const deployment = await findFactoryTransaction(store.db, 'polygon')
-    await forgetFactoryTransaction(store.db, deployment?.id ?? '')
+    await deleteFactoryTransaction(store.db, deployment?.id ?? '')
     return factory
   }
 
@@ -234,7 +236,7 @@ describe('an interrupted setup', () => {
     await expect(two.run).rejects.toMatchObject({ code: 'refused', hint: expect.stringContaining('to see the cost') })
     expect(await two.knows(factory, second)).toBe(false)
     const three = await begin([first, second])
-    expect(three.plan.toAuthorize).toEqual([second])
+    expect(three.plan.operatorsToAuthorize).toEqual([second])
     await inPool()
     keepMining()
     await three.run
@@ -254,7 +256,7 @@ describe('an interrupted setup', () => {
         ? { result: `0x${'0'.repeat(64)}` }
         : undefined
     const two = await begin([first, second])
-    expect(two.plan.toAuthorize).toEqual([second])
+    expect(two.plan.operatorsToAuthorize).toEqual([second])
     keepMining()
     await two.run
     expect(await spent()).toBe(2)

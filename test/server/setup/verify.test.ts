@@ -40,7 +40,7 @@ const { signal } = new AbortController()
 const common = { chainId: 137, signal, pollMs: 5 }
 const sourcify = ({ url }: HttpServer, more: object = {}) => keep(createSourcify({ url, ...common, ...more }))
 const etherscan = ({ url }: HttpServer, more: object = {}) =>
-  keep(createEtherscan({ url, ...common, key: new Secret(KEY), pages: 'https://scan.example/', ...more }))
+  keep(createEtherscan({ url, ...common, key: new Secret(KEY), explorerUrl: 'https://scan.example/', ...more }))
 
 const paths = (seen: readonly SeenRequest[]) => seen.map(({ method, path }) => `${method} ${path}`)
 

@@ -9,11 +9,11 @@ import {
   failFreshNfts,
   failGrantsOfCollection,
   holdFreshNfts,
-  returnBundleToMint,
+  requeueBundle,
   withdrawBundle,
 } from '../../../src/server/state/nfts.ts'
 import { type NewRow, stateDb } from '../../../src/server/state/state-db.ts'
-import { endTransaction, returnLostTransaction, returnTransaction } from '../../../src/server/state/transactions.ts'
+import { endTransaction, requeueLostTransaction, requeueTransaction } from '../../../src/server/state/transactions.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
@@ -100,14 +100,14 @@ describe('the NFTs of a transaction', () => {
     expect(await nft('n0')).toMatchObject({ status: 'initiated', step: 'chain' })
     await deployNfts(store.db, ['t'])
     await failBundle(store.db, 't', 'late')
-    await returnBundleToMint(store.db, 't')
+    await requeueBundle(store.db, 't')
     expect(await nft('n0')).toMatchObject({ status: 'deployed', step: 'done', transaction_id: 't', error: null })
   })
 
   it('are minted again after a revert, and only those', async () => {
     await signed()
     await insertNfts(store.db, [newNft('else', { step: 'chain', transaction_id: 'x', batch_index: 0 })])
-    await returnBundleToMint(store.db, 't')
+    await requeueBundle(store.db, 't')
     for (const id of ['n0', 'n1']) expect(await nft(id)).toMatchObject({ step: 'mint', transaction_id: null })
     expect(await nft('else')).toMatchObject({ step: 'chain', transaction_id: 'x' })
     await failBundle(store.db, 'x', 'no')
@@ -189,13 +189,13 @@ describe('the NFTs of a request', () => {
 describe('a transaction', () => {
   it('is pending again after a reorg of its block, once', async () => {
     const final = await deployed()
-    expect(await returnTransaction(store.db, { id: 't', block_hash: '0xother' }, NOW + 5)).toBe(false)
-    expect(await returnTransaction(store.db, final, NOW + 5)).toBe(true)
+    expect(await requeueTransaction(store.db, { id: 't', block_hash: '0xother' }, NOW + 5)).toBe(false)
+    expect(await requeueTransaction(store.db, final, NOW + 5)).toBe(true)
     expect(await transaction('t')).toMatchObject({
       ...{ state: 'signed', watched: 0, returned: 1, block_number: null, block_hash: null, raw: '0x', hash: '0xt' },
       ...{ generation: final.generation + 1, next_attempt_at: NOW + 5 },
     })
-    expect(await returnTransaction(store.db, final, NOW + 6)).toBe(false)
+    expect(await requeueTransaction(store.db, final, NOW + 6)).toBe(false)
     // A worker that claimed it before can't end it.
     expect(await endTransaction(store.db, final, { state: 'lost' })).toBe(false)
   })
@@ -203,15 +203,15 @@ describe('a transaction', () => {
   it('stays final after a reorg if nothing watches it any more', async () => {
     const claimed = await signed()
     await endTransaction(store.db, claimed, { state: 'final', block_hash: '0xb', watched: 0 })
-    expect(await returnTransaction(store.db, { id: 't', block_hash: '0xb' }, NOW)).toBe(false)
+    expect(await requeueTransaction(store.db, { id: 't', block_hash: '0xb' }, NOW)).toBe(false)
   })
 
   it('is pending again if it was lost and is found, but not if it has another end', async () => {
     const claimed = await signed()
-    await returnLostTransaction(store.db, 't', { hash: '0xfound' })
+    await requeueLostTransaction(store.db, 't', { hash: '0xfound' })
     expect(await transaction('t')).toMatchObject({ state: 'signed', hash: '0xt' })
     await endTransaction(store.db, claimed, { state: 'lost' })
-    await returnLostTransaction(store.db, 't', { hash: '0xfound' })
+    await requeueLostTransaction(store.db, 't', { hash: '0xfound' })
     expect(await transaction('t')).toMatchObject({
       ...{ state: 'signed', hash: '0xfound', generation: claimed.generation + 1, attempts: 0, lease_until: 0 },
     })

@@ -56,7 +56,7 @@ class MemoryStoredFiles implements StoredFiles {
     return this.sizes.get(cid) ?? null
   }
 
-  async among(cids: readonly string[]): Promise<ReadonlySet<string>> {
+  async filterStored(cids: readonly string[]): Promise<ReadonlySet<string>> {
     return new Set(cids.filter((cid) => this.sizes.has(cid)))
   }
 
@@ -180,7 +180,7 @@ describe.each(Object.entries(PLACES))('files in %s', (_name, open) => {
     for (const { cid, bytes } of blocks.slice(-3)) {
       expect(Buffer.compare((await nodeBlocks.block(cid)) ?? Buffer.alloc(0), bytes)).toBe(0)
     }
-    await nodeBlocks.keep(parsed(built.cid))
+    await nodeBlocks.pin(parsed(built.cid))
     await nodeBlocks.publish([parsed(built.cid)], blocks)
   })
 
@@ -466,7 +466,7 @@ describe('an IPFS node', () => {
     expect(found).toMatchObject({ type: 'file', size: 1000 })
     expect(await storage.open(foreign.cid, ['c.png'])).toBeNull()
     expect(await storage.open(foreign.cid, ['a.png'], { ours: true })).toBeNull()
-    await storage.keep(foreign.cid)
+    await storage.pin(foreign.cid)
     expect([...node.pinned]).toEqual([foreign.cid])
     node.content = () => Buffer.from('something else')
     await expect(storage.open(foreign.cid)).rejects.toThrow('is damaged')

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, onTestFinished, test } from 'vitest'
-import { collect, openStorageClient } from '../../../src/server/storage/remote/storage-client.ts'
+import { collectBody, openStorageClient } from '../../../src/server/storage/remote/storage-client.ts'
 
 /** A server with an endless response, a byte at a time. */
 async function dripping(): Promise<string> {
@@ -28,14 +28,14 @@ test('aborts an endless response after the timeout', async () => {
   const client = openStorageClient('the bucket art', 'test', () => 400)
   onTestFinished(() => client.close())
   // On a slow machine the time is up before the headers are read.
-  const reading = client.open({ method: 'GET', url: await dripping() }).then(({ body }) => collect(body))
+  const reading = client.open({ method: 'GET', url: await dripping() }).then(({ body }) => collectBody(body))
   await expect(reading).rejects.toThrow("the bucket art can't be reached")
 })
 
 test('aborts requests in flight when it is closed', async () => {
   const client = openStorageClient('the bucket art', 'test')
   const { body } = await client.open({ method: 'GET', url: await dripping() })
-  const reading = collect(body).catch((error) => error)
+  const reading = collectBody(body).catch((error) => error)
   await client.close()
   expect(await reading).toMatchObject({ code: 'unreachable' })
 })
@@ -44,5 +44,5 @@ test('reads a response only up to the maximum size', async () => {
   const client = openStorageClient('the bucket art', 'test')
   onTestFinished(() => client.close())
   const { body } = await client.open({ method: 'GET', url: await dripping() })
-  await expect(collect(body, 3)).rejects.toThrow('too long')
+  await expect(collectBody(body, 3)).rejects.toThrow('too long')
 })

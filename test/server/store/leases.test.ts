@@ -8,10 +8,10 @@ import {
   postponeCollection,
 } from '../../../src/server/store/collections.ts'
 import { releaseLeases } from '../../../src/server/store/leases.ts'
-import { claimForFiles, type FileWork, nextFilesDue, postponeFiles } from '../../../src/server/store/nfts.ts'
+import { claimFileWork, type FileWork, postponeFiles, readNextFilesDueAt } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { claimSigned, takeNonce } from '../../../src/server/store/transactions.ts'
+import { claimSignedTransactions, reserveNonces } from '../../../src/server/store/transactions.ts'
 import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 
@@ -90,7 +90,7 @@ const addTransaction = (id: string, nonce: number, collection_id: string | null 
     next_attempt_at: NOW,
   })
 
-const claimNfts = (now: number, limit = 10) => claimForFiles(store.db, 'nfts', { now, leaseMs: LEASE, limit })
+const claimNfts = (now: number, limit = 10) => claimFileWork(store.db, 'nfts', { now, leaseMs: LEASE, limit })
 const idsOf = (rows: readonly { id: string }[]) => rows.map((row) => row.id)
 const nft = async (id: string) => store.db.selectFrom('nfts').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 const first = <Row>(rows: readonly Row[]): Row => {
@@ -110,7 +110,7 @@ describe('a claim of NFTs', () => {
   it('skips NFTs that are not due yet', async () => {
     await addNfts(1)
     expect(await claimNfts(NOW - 1)).toEqual([])
-    expect(await nextFilesDue(store.db, 'nfts')).toBe(NOW)
+    expect(await readNextFilesDueAt(store.db, 'nfts')).toBe(NOW)
   })
 
   it('returns a row whose lease has expired to the next worker', async () => {
@@ -187,7 +187,8 @@ describe('a claim of collections', () => {
 })
 
 describe('a claim of signed transactions', () => {
-  const claim = (now: number, limit = 10) => claimSigned(store.db, 'polygon', { now, leaseMs: LEASE, limit })
+  const claim = (now: number, limit = 10) =>
+    claimSignedTransactions(store.db, 'polygon', { now, leaseMs: LEASE, limit })
 
   it('is in the order of nonces, lowest first', async () => {
     for (const nonce of [2, 0, 3, 1]) await addTransaction(`t${nonce}`, nonce)
@@ -216,7 +217,7 @@ describe('a claim of signed transactions', () => {
 
 describe('nonces', () => {
   it('count up from 0 for each signer of each blockchain', async () => {
-    const take = (blockchain: 'polygon' | 'astar', signer: string) => takeNonce(store.db, blockchain, signer)
+    const take = (blockchain: 'polygon' | 'astar', signer: string) => reserveNonces(store.db, blockchain, signer)
     expect([await take('polygon', 'x'), await take('polygon', 'x'), await take('polygon', 'y')]).toEqual([0, 1, 0])
     expect([await take('astar', 'x'), await take('polygon', 'x')]).toEqual([0, 2])
   })
@@ -224,11 +225,11 @@ describe('nonces', () => {
   it('are reused without a gap if the database transaction is rolled back', async () => {
     await expect(
       store.transaction(async (db) => {
-        await takeNonce(db, 'polygon', 'x')
+        await reserveNonces(db, 'polygon', 'x')
         throw new Error('signing failed')
       }),
     ).rejects.toThrow('signing failed')
-    expect(await takeNonce(store.db, 'polygon', 'x')).toBe(0)
+    expect(await reserveNonces(store.db, 'polygon', 'x')).toBe(0)
   })
 })
 
@@ -251,10 +252,12 @@ describe('releaseLeases', () => {
     await addNfts(1)
     await addTransaction('t0', 0)
     const claimed = first(await claimNfts(NOW))
-    await claimSigned(store.db, 'polygon', { now: NOW, leaseMs: LEASE, limit: 1 })
+    await claimSignedTransactions(store.db, 'polygon', { now: NOW, leaseMs: LEASE, limit: 1 })
     await releaseLeases(store)
     expect(await failClaimedNft(store.db, claimed, 'late')).toBe(false)
     expect(idsOf(await claimNfts(NOW))).toEqual(['n0'])
-    expect(idsOf(await claimSigned(store.db, 'polygon', { now: NOW, leaseMs: LEASE, limit: 1 }))).toEqual(['t0'])
+    expect(idsOf(await claimSignedTransactions(store.db, 'polygon', { now: NOW, leaseMs: LEASE, limit: 1 }))).toEqual([
+      't0',
+    ])
   })
 })

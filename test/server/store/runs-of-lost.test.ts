@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { settle } from '../../../src/server/pipeline/settle.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import { updateCollection } from '../../../src/server/store/collections.ts'
-import { assignTransactions, feesOfMined, transactionsOfRun } from '../../../src/server/store/run-costs.ts'
+import { assignTransactionsToRun, readFeesOfMined, readTransactionsOfRun } from '../../../src/server/store/run-costs.ts'
 import type { TransactionKind } from '../../../src/server/store/schema.ts'
 import { findTransactionByNonce } from '../../../src/server/store/transactions.ts'
 import { WALLETS } from '../../helpers/backend.ts'
@@ -60,8 +60,8 @@ it.each(Object.keys(SIGNED_FOR) as TransactionKind[])(
     if (transaction === null) throw new Error('no transaction')
     const outcome = { state: 'lost', seen: {} } as const
     await settle({ store, log: SILENT_LOG }, [{ transaction, outcome, verdict: { kind: 'again' } }])
-    await store.transaction((db) => assignTransactions(db, OF_RUN))
-    expect((await transactionsOfRun(store.db, OF_RUN)).lost).toEqual([['0x01']])
+    await store.transaction((db) => assignTransactionsToRun(db, OF_RUN))
+    expect((await readTransactionsOfRun(store.db, OF_RUN)).lostSignings).toEqual([['0x01']])
   },
 )
 
@@ -75,7 +75,7 @@ it('a mined transaction whose rows another one has is paid by its run', async ()
       run_collection_id: 'c',
     })
   }
-  const mined = await feesOfMined(store.db, { collectionId: 'c', run: 'run' })
+  const mined = await readFeesOfMined(store.db, { collectionId: 'c', run: 'run' })
   expect(mined.map(({ id, fee_paid }) => [id, fee_paid]).sort()).toEqual([
     ['cancelled', '5'],
     ['final', '5'],

@@ -7,10 +7,10 @@ import { insertRequest } from '../../../src/server/store/requests.ts'
 import {
   assignTransfers,
   finalTransfers,
-  findTransferOf,
+  findTransferByTransaction,
   hasPendingTransfer,
-  listUnsigned,
-  receiverNameOf,
+  listUnsignedTransfers,
+  resolveReceiverName,
   returnTransfer,
 } from '../../../src/server/store/transfers.ts'
 import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
@@ -60,7 +60,7 @@ const add = (id: string, sender: string, receiver: string, receiver_name: string
     sender,
     receiver,
   })
-const unsigned = async () => (await listUnsigned(store.db, 'polygon', 10)).map((row) => row.id)
+const unsigned = async () => (await listUnsignedTransfers(store.db, 'polygon', 10)).map((row) => row.id)
 const ownerOf = async () => (await findNft(store.db, 'n'))?.owner
 
 it('allows one pending transfer per NFT, and another once that has ended', async () => {
@@ -76,7 +76,7 @@ it('assigns a transfer to one transaction', async () => {
   expect(await assignTransfers(store.db, [{ id: '1', transactionId: 't1' }])).toBe(1)
   expect(await assignTransfers(store.db, [{ id: '1', transactionId: 't2' }])).toBe(0)
   expect(await unsigned()).toEqual([])
-  expect(await findTransferOf(store.db, 't2')).toBeNull()
+  expect(await findTransferByTransaction(store.db, 't2')).toBeNull()
 })
 
 it('reassigns a transfer whose transaction lost its nonce, unless the transfer has ended', async () => {
@@ -87,7 +87,7 @@ it('reassigns a transfer whose transaction lost its nonce, unless the transfer h
   await assignTransfers(store.db, [{ id: '1', transactionId: 't2' }])
   await endTransfer(store.db, '1', { status: 'deployed' })
   await returnTransfer(store.db, 't2')
-  expect(await findTransferOf(store.db, 't2')).toMatchObject({ id: '1' })
+  expect(await findTransferByTransaction(store.db, 't2')).toMatchObject({ id: '1' })
 })
 
 it('makes a reverted transfer pending again, and signs the next one of the NFT only after it', async () => {
@@ -122,7 +122,7 @@ it('restores the owner named by the last known event when a transfer is reverted
 it('names the owner by the last final transfer, and by the mint again after a reorg', async () => {
   const name = async () => {
     const nft = await findNft(store.db, 'n')
-    return nft && receiverNameOf(nft, (await finalTransfers(store.db, ['n'])).get('n'))
+    return nft && resolveReceiverName(nft, (await finalTransfers(store.db, ['n'])).get('n'))
   }
   await store.db.updateTable('nfts').set({ owner: ALICE, receiver_name: 'alice.eth' }).execute()
   expect(await name()).toBe('alice.eth')

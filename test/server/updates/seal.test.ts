@@ -1,6 +1,6 @@
 /** @module-tag slow */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { sealOf } from '../../../src/api/provenance-seal.ts'
+import { computeSeal } from '../../../src/api/provenance-seal.ts'
 import {
   type Answer,
   call,
@@ -45,7 +45,7 @@ async function newDrop(backend: TestBackend) {
       file_fields: [{ key: 'provenance', url: leaves }],
       provenance_row: String(slot),
     }))
-  return { drop, slots, seal: { provenance: sealOf(drop), seal_of: drop, leaves_url: leaves } }
+  return { drop, slots, seal: { provenance: computeSeal(drop), seal_of: drop, leaves_url: leaves } }
 }
 
 describe('on an embedded chain', () => {
@@ -154,7 +154,11 @@ describe('on an embedded chain', () => {
     }
     await refused(other.seal, 400, `the collection is not committed to the shuffled drop ${other.drop}`)
     await refused({ ...seal, provenance: other.drop }, 400, 'provenance is not the seal of the drop in seal_of')
-    await refused({ provenance: sealOf(drop) }, 400, `provenance seals the drop ${drop}: add seal_of and leaves_url`)
+    await refused(
+      { provenance: computeSeal(drop) },
+      400,
+      `provenance seals the drop ${drop}: add seal_of and leaves_url`,
+    )
     await refused({ ...seal, leaves_url: undefined }, 400, 'leaves_url is required to seal a drop')
     // A drop whose rows aren't shuffled has no seal.
     await ended(backend, transactionOf(await commitTo(backend, collection, { provenance: other.drop })))

@@ -19,7 +19,7 @@ import { type Receiver, startReceiver } from '../../helpers/webhook-receiver.ts'
 import { deliveriesOf, makeWebhook, shownWebhook } from '../../helpers/webhooks.ts'
 
 /** Short timings instead of three days; a test may change them. */
-const HASTY: Timings = { lookEveryMs: 100, retryMs: () => 50, pauseMs: () => 0, giveUpAfterMs: 600_000 }
+const HASTY: Timings = { pollMs: 100, retryMs: () => 50, pauseMs: () => 0, giveUpAfterMs: 600_000 }
 const timings = { ...HASTY }
 
 let backend: TestBackend

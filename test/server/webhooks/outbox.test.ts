@@ -9,14 +9,14 @@ import {
   failFreshNfts,
   failGrantsOfCollection,
   failNftsOfCollection,
-  returnBundleToMint,
+  requeueBundle,
 } from '../../../src/server/state/nfts.ts'
 import { endTransfer, withdrawTransfer } from '../../../src/server/state/transfers.ts'
 import { updateCollection } from '../../../src/server/store/collections.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import type { Db, NftStep } from '../../../src/server/store/schema.ts'
-import { forgetOld, listDue, recordAttempt } from '../../../src/server/store/webhook-deliveries.ts'
+import { deleteOldEvents, listDueDeliveries, recordAttempt } from '../../../src/server/store/webhook-deliveries.ts'
 import {
   claimWebhooks,
   insertWebhook,
@@ -85,7 +85,7 @@ interface Told {
 }
 
 async function told(id = 'mine', db = store.db): Promise<Told[]> {
-  return (await listDue(db, id, Date.now(), 100)).map(({ body }) => JSON.parse(body) as Told)
+  return (await listDueDeliveries(db, id, Date.now(), 100)).map(({ body }) => JSON.parse(body) as Told)
 }
 const subjects = async (db = store.db) =>
   (await told('mine', db)).map(({ type, data }) => `${type} ${data.transaction_gdn_id ?? data.nft_gdn_id}`).sort()
@@ -97,7 +97,7 @@ describe('writes events of final status changes only for webhooks of the account
   const CHANGES: Record<string, [(db: Db) => Promise<unknown>, string[]]> = {
     'a batch is deployed': [(db) => deployNfts(db, ['t']), ['nft.deployed chain']],
     'a bundle fails': [(db) => failBundle(db, 't', 'why'), ['nft.failed chain']],
-    'a bundle must be signed again': [(db) => returnBundleToMint(db, 't'), []],
+    'a bundle must be signed again': [(db) => requeueBundle(db, 't'), []],
     'a file is unavailable': [
       async (db) => failClaimedNft(db, await claimed(db, 'files'), 'why'),
       ['nft.failed files'],
@@ -196,14 +196,14 @@ describe('a webhook is leased to one process', () => {
 
 it('removes old events, except pending ones', async () => {
   await store.transaction((db) => failNftsOfCollection(db, 'c', 'why'))
-  const [first] = await listDue(store.db, 'mine', Date.now(), 1)
+  const [first] = await listDueDeliveries(store.db, 'mine', Date.now(), 1)
   if (first === undefined) throw new Error('nothing was told')
   await recordAttempt(store.db, first, { state: 'delivered' })
-  expect(await forgetOld(store.db, NOW - 1000, NOW, 10)).toBe(false)
+  expect(await deleteOldEvents(store.db, NOW - 1000, NOW, 10)).toBe(false)
   const events = async () => (await store.db.selectFrom('webhook_events').select('id').execute()).length
   expect(await events()).toBe(3)
-  expect(await forgetOld(store.db, Date.now() + 1000, NOW, 1)).toBe(true)
-  expect(await forgetOld(store.db, Date.now() + 1000, NOW, 1)).toBe(false)
+  expect(await deleteOldEvents(store.db, Date.now() + 1000, NOW, 1)).toBe(true)
+  expect(await deleteOldEvents(store.db, Date.now() + 1000, NOW, 1)).toBe(false)
   expect([await events(), (await told()).length]).toEqual([2, 2])
 })
 
@@ -213,7 +213,7 @@ it('removes events pending for removed webhooks and listeners only', async () =>
   // As if another transaction removed it while the event was written.
   await store.db.deleteFrom('webhooks').where('id', '=', 'mine').execute()
   const left = async (now: number) => {
-    await forgetOld(store.db, now, now, 10)
+    await deleteOldEvents(store.db, now, now, 10)
     const rows = await store.db.selectFrom('webhook_deliveries').select('webhook_id').execute()
     return [...new Set(rows.map(({ webhook_id }) => webhook_id))]
   }

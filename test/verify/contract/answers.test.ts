@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { GdnError } from '../../../src/core/errors.ts'
 import { decodeAddresses, decodeNumber, decodeString } from '../../../src/verify/abi.ts'
 import type { CallResult } from '../../../src/verify/chain-reader.ts'
-import { contractReader } from '../../../src/verify/contract/contract-reader.ts'
+import { createContractReader } from '../../../src/verify/contract/contract-reader.ts'
 import { addressesIn, textIn, wordOf } from '../../helpers/answering-code.ts'
 
 const CONTRACT = `0x${'c'.repeat(40)}`
@@ -22,7 +22,7 @@ describe('contractReader', () => {
       seen.push(block, ...calls.map(({ gas }) => gas))
       return calls.map(() => ({ kind: 'value', data: textIn('Tide') }))
     })
-    const answers = await contractReader(node, CONTRACT, '0x10').ask([name, { ...name, isLarge: true }])
+    const answers = await createContractReader(node, CONTRACT, '0x10').call([name, { ...name, isLarge: true }])
     expect(answers).toEqual([{ value: 'Tide' }, { value: 'Tide' }])
     expect(seen).toEqual(['0x10', '0x2dc6c0', undefined])
   })
@@ -33,7 +33,7 @@ describe('contractReader', () => {
       if (calls[0]?.data === '0x18160ddd') throw new GdnError('bad_answer', 'no chain responds')
       return [{ kind: 'value', data: textIn('Tide') }]
     })
-    expect(await contractReader(node, CONTRACT, '0x1').ask<unknown>([name, supply])).toEqual([
+    expect(await createContractReader(node, CONTRACT, '0x1').call<unknown>([name, supply])).toEqual([
       { value: 'Tide' },
       { problem: 'failed on the node: no chain responds' },
     ])
@@ -41,7 +41,9 @@ describe('contractReader', () => {
 
   test('passes on an interruption', async () => {
     const node = nodeOf(() => Promise.reject(new GdnError('interrupted', 'stopped')))
-    await expect(contractReader(node, CONTRACT, '0x1').ask([name])).rejects.toMatchObject({ code: 'interrupted' })
+    await expect(createContractReader(node, CONTRACT, '0x1').call([name])).rejects.toMatchObject({
+      code: 'interrupted',
+    })
   })
 
   test.each<[CallResult | undefined, string]>([
@@ -53,7 +55,7 @@ describe('contractReader', () => {
     [undefined, 'failed on the node: no response'],
   ])('states why there is no answer: %o', async (result, problem) => {
     const node = nodeOf(async () => (result === undefined ? [] : [result]))
-    expect(await contractReader(node, CONTRACT, '0x1').ask([name])).toEqual([{ problem }])
+    expect(await createContractReader(node, CONTRACT, '0x1').call([name])).toEqual([{ problem }])
   })
 })
 

@@ -4,7 +4,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { nearest } from '../../../core/nearest.ts'
 import {
   COLUMN_NAMES,
-  IGNORED,
+  IGNORED_MEANING,
   mapFlag,
   meaningProblem,
   UNKNOWN_COLUMNS,
@@ -14,7 +14,7 @@ import { type GdnCommand, type Parse, switchFlag, valueFlag } from '../../comman
 import { addVerifyFlags, type VerifyFlags } from '../../connect/open-verifier.ts'
 import { addCostFlags } from '../../cost/fees.ts'
 import { addMaxCostFlag, type LimitFlags } from '../../cost/limit.ts'
-import { maxFee } from '../../cost/max-fee.ts'
+import { parseMaxFee } from '../../cost/max-fee.ts'
 import {
   addOutputFlags,
   addressOrName,
@@ -88,7 +88,7 @@ export function addTargetFlags(command: GdnCommand): GdnCommand {
 export function addColumnFlags(command: GdnCommand, group?: string): GdnCommand {
   valueFlag(command, '--map <column=meaning>', 'Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable', {
     group,
-    parse: columnMapping,
+    parse: parseColumnMapping,
     repeatable: true,
   })
   return valueFlag(command, '--unknown-columns <as>', 'Treat unknown columns as attr, extra, ignore or error (error)', {
@@ -98,16 +98,16 @@ export function addColumnFlags(command: GdnCommand, group?: string): GdnCommand 
 }
 
 /** Parses `column=meaning`, where the meaning is the name of a documented column, or `ignore`. */
-const columnMapping: Parse<KeyValue> = (raw, flag) => {
+const parseColumnMapping: Parse<KeyValue> = (raw, flag) => {
   const mapping = keyValue(raw, flag)
   const { key, value } = mapping
   const problem = meaningProblem(value)
   if (problem === null) return mapping
-  const near = nearest(value, [...COLUMN_NAMES, IGNORED])
+  const near = nearest(value, [...COLUMN_NAMES, IGNORED_MEANING])
   const suggestion = near === undefined ? '' : `Did you mean ${mapFlag(key, near)}? `
   throw new GdnError('usage', problem, {
     place: { flag },
-    hint: `${suggestion}Specify a column of the manifest and its meaning, such as --map Mood=attr:Mood. To ignore the column, add ${mapFlag(key, IGNORED)}. Run \`gdn help manifest\` to list the meanings.`,
+    hint: `${suggestion}Specify a column of the manifest and its meaning, such as --map Mood=attr:Mood. To ignore the column, add ${mapFlag(key, IGNORED_MEANING)}. Run \`gdn help manifest\` to list the meanings.`,
   })
 }
 
@@ -144,32 +144,32 @@ export function addListFlags(command: GdnCommand): GdnCommand {
   return switchFlag(command, '--skip-contracts', 'Skip receivers that are contracts or burn addresses', group)
 }
 
-const RUN = 'Run'
+const RUN_GROUP = 'Run'
 
 /** Adds the flags that control a run. */
 export function addRunFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '--run <name>', "Name that identifies the run (the manifest's path)", {
-    group: RUN,
+    group: RUN_GROUP,
     parse: notEmpty,
   })
-  switchFlag(command, '--again', 'Mint a finished run again, or rows that were accepted in another run', RUN)
-  switchFlag(command, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest', RUN)
-  addDuplicatesFlag(command, RUN)
-  switchFlag(command, '--adopt', 'Treat rows that are already in the collection as minted by this run', RUN)
-  addExchangedFlag(command, RUN)
+  switchFlag(command, '--again', 'Mint a finished run again, or rows that were accepted in another run', RUN_GROUP)
+  switchFlag(command, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest', RUN_GROUP)
+  addDuplicatesFlag(command, RUN_GROUP)
+  switchFlag(command, '--adopt', 'Treat rows that are already in the collection as minted by this run', RUN_GROUP)
+  addExchangedFlag(command, RUN_GROUP)
   switchFlag(
     command,
     '--no-lookup',
     "Don't search the collection for rows before sending; with --dry-run, don't contact the server",
-    RUN,
+    RUN_GROUP,
   )
   valueFlag(command, '--marker-key <key>', 'Metadata key for a unique public value that identifies each row', {
-    group: RUN,
+    group: RUN_GROUP,
     parse: notEmpty,
   })
-  switchFlag(command, '--dynamic', 'Mint dynamic NFTs, whose metadata can be updated', RUN)
+  switchFlag(command, '--dynamic', 'Mint dynamic NFTs, whose metadata can be updated', RUN_GROUP)
   addPaceFlags(command)
-  return switchFlag(command, '--in-order', "Send rows in the manifest's order", RUN)
+  return switchFlag(command, '--in-order', "Send rows in the manifest's order", RUN_GROUP)
 }
 
 export function addDuplicatesFlag(command: GdnCommand, group?: string): GdnCommand {
@@ -185,21 +185,21 @@ export function addExchangedFlag(command: GdnCommand, group?: string): GdnComman
  * up-to-date list of NFTs.
  */
 export function addPaceFlags(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--chunk-size <n>', 'NFTs per request (50)', { group: RUN, parse: integer(1, 1000) })
+  valueFlag(command, '--chunk-size <n>', 'NFTs per request (50)', { group: RUN_GROUP, parse: integer(1, 1000) })
   return addRateFlag(command)
 }
 
 export function addRateFlag(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--rate <n>', 'Maximum number of requests per second', { group: RUN, parse: positiveNumber })
+  valueFlag(command, '--rate <n>', 'Maximum number of requests per second', { group: RUN_GROUP, parse: positiveNumber })
   valueFlag(command, '--upload-concurrency <n>', 'Number of concurrent uploads of local files (8)', {
-    group: RUN,
+    group: RUN_GROUP,
     parse: integer(1, 64),
   })
   return valueFlag(
     command,
     '--listing-wait <time>',
     'How long to wait for an up-to-date list of NFTs (30s, longer if the list lags)',
-    { group: RUN, parse: duration },
+    { group: RUN_GROUP, parse: duration },
   )
 }
 
@@ -214,7 +214,7 @@ export function addSendingFlags(command: GdnCommand): GdnCommand {
   addMaxCostFlag(command, 'the run')
   valueFlag(command, '--max-fee-gwei <gwei>', 'Maximum gas price; the run waits while the price is higher', {
     group: 'Cost',
-    parse: maxFee,
+    parse: parseMaxFee,
   })
   addServerFlags(command)
   return addOutputFlags(command)

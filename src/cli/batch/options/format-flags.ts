@@ -5,7 +5,7 @@ import { safe } from '../../io/io.ts'
 import type { BatchMintFlags } from './flags.ts'
 
 /** Returns the flags that select a run by its manifest, for use in another command. */
-export const flagsOfRun = <Flags extends BatchMintFlags>(
+export const addRunSelection = <Flags extends BatchMintFlags>(
   { contractAddress: contract, blockchain, runName }: Pick<Run, 'contractAddress' | 'blockchain' | 'runName'>,
   flags: Flags,
 ): Flags => ({ ...flags, contract, blockchain, ...(runName === null ? {} : { run: runName }) })
@@ -36,22 +36,22 @@ export function formatPlanFlags(flags: BatchMintFlags & { takeOver?: boolean }):
 }
 
 /** Returns the command that plans and applies a manifest, in backticks. */
-export const applyCommand = (file: string | null, flags: BatchMintFlags): string =>
+export const formatApplyCommand = (file: string | null, flags: BatchMintFlags): string =>
   `\`gdn apply ${shellWord(safe(file ?? '<manifest>'))}${formatPlanFlags(flags)}\``
 
 /** Returns the command that compares a manifest with its NFTs, in backticks. */
-export const planCommand = (file: string | null, flags: BatchMintFlags): string =>
-  `\`${manifestCommand('plan', file, flags)}\``
+export const formatPlanCommand = (file: string | null, flags: BatchMintFlags): string =>
+  `\`${formatManifestCommand('plan', file, flags)}\``
 
 /** Returns the command that reveals the NFTs of a manifest. */
-export const revealCommand = (file: string | null, flags: BatchMintFlags): string =>
-  manifestCommand('reveal', file, { ...flags, newRows: false, allowExchanged: false })
+export const formatRevealCommand = (file: string | null, flags: BatchMintFlags): string =>
+  formatManifestCommand('reveal', file, { ...flags, newRows: false, allowExchanged: false })
 
-/** Like `revealCommand`, in backticks. */
-export const quotedRevealCommand = (file: string | null, flags: BatchMintFlags): string =>
-  `\`${revealCommand(file, flags)}\``
+/** Like `formatRevealCommand`, in backticks. */
+export const quoteRevealCommand = (file: string | null, flags: BatchMintFlags): string =>
+  `\`${formatRevealCommand(file, flags)}\``
 
-const manifestCommand = (verb: 'plan' | 'reveal', file: string | null, flags: BatchMintFlags): string =>
+const formatManifestCommand = (verb: 'plan' | 'reveal', file: string | null, flags: BatchMintFlags): string =>
   `gdn ${verb} ${shellWord(safe(file ?? '<manifest>'))}${formatPlanFlags(flags)}`
 
 /** Formats the flags that select the server and the state directory, for use in another command. */

@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { anyAddressProblem } from '../../../api/address.ts'
 import { isEnsName } from '../../../api/ens-name.ts'
-import { projectFileIn } from '../../../config/project-file.ts'
+import { findProjectFileIn } from '../../../config/project-file.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { sha256Hex } from '../../../core/sha256-hex.ts'
@@ -36,12 +36,12 @@ export function manifestOptions(
   return {
     blockchain: flags.blockchain ?? null,
     contractAddress: flags.contract ?? null,
-    receiver: checkedAddress(flags.receiver, '--receiver'),
-    sender: checkedAddress(flags.sender, '--sender'),
-    ...namesOf(deps),
-    namesDigest: async () => namesDigest(await deps.addresses()),
+    receiver: checkAddress(flags.receiver, '--receiver'),
+    sender: checkAddress(flags.sender, '--sender'),
+    ...createNameResolver(deps),
+    namesDigest: async () => hashNames(await deps.addresses()),
     columnMap: flags.map?.map(({ key, value }) => [key, value] as const),
-    defaultMap: columnMap === null ? undefined : checkedMap(columnMap),
+    defaultMap: columnMap === null ? undefined : checkColumnMap(columnMap),
     unknownColumns,
     dynamic: flags.dynamic,
     localFiles: true,
@@ -53,7 +53,7 @@ export function manifestOptions(
  * Returns functions that resolve names such as `@alice`. The address book is opened only if a manifest or list contains
  * a name.
  */
-export function namesOf({
+export function createNameResolver({
   addresses,
 }: Pick<Deps, 'addresses'>): Required<Pick<ManifestOptions, 'addressOf' | 'openNames'>> {
   let book: AddressBook | undefined
@@ -68,7 +68,7 @@ export function namesOf({
   }
 }
 
-function namesDigest(book: AddressBook): string {
+function hashNames(book: AddressBook): string {
   // An unreadable address book is reported when a name is needed.
   if (book.problem !== null) return ''
   const lines = book.list().map(({ name, address }) => `${name} ${address ?? ''}\n`)
@@ -90,14 +90,14 @@ export const withEnsNames = (
  * Rejects an address that is invalid on every blockchain. A later check of each row compares the address with the row's
  * blockchain.
  */
-function checkedAddress(value: string | undefined, flag: string): string | null {
+function checkAddress(value: string | undefined, flag: string): string | null {
   const problem = value === undefined || isEnsName(value) ? null : anyAddressProblem(value)
   if (problem !== null) throw flagError(flag, problem)
   return value ?? null
 }
 
 /** Checks the attribute and file names in a column map, because the configuration schema doesn't check them. */
-function checkedMap({ value, from }: NonNullable<Settings['columnMap']>): ColumnMapping[] {
+function checkColumnMap({ value, from }: NonNullable<Settings['columnMap']>): ColumnMapping[] {
   const map = Object.entries(value)
   for (const [column, meaning] of map) {
     const problem = meaningProblem(meaning)
@@ -107,12 +107,12 @@ function checkedMap({ value, from }: NonNullable<Settings['columnMap']>): Column
   return map
 }
 
-const MAX_SHOWN = 12
+const MAX_SHOWN_MAPPINGS = 12
 /**
  * Maximum number of mapped columns. The number is limited because each row of a JSON manifest may spell its keys
  * differently.
  */
-const MAX_MAPPED = 200
+const MAX_MAPPED_COLUMNS = 200
 
 /** Collects the mapped columns of a manifest and prints each column once. */
 export class MappedColumns {
@@ -131,17 +131,21 @@ export class MappedColumns {
   }
 
   readonly add = (mapped: readonly ColumnMapping[]): void => {
-    const fresh = mapped.filter(([name]) => !this.#meanings.has(name)).slice(0, MAX_MAPPED - this.#meanings.size)
+    const fresh = mapped
+      .filter(([name]) => !this.#meanings.has(name))
+      .slice(0, MAX_MAPPED_COLUMNS - this.#meanings.size)
     if (fresh.length === 0) return
     for (const [name, meaning] of fresh) this.#meanings.set(name, meaning)
-    const shownMappings = fresh.slice(0, MAX_SHOWN).map(([name, meaning]) => `${safe(name)} → ${safe(meaning)}`)
-    if (fresh.length > MAX_SHOWN) shownMappings.push(`and ${fresh.length - MAX_SHOWN} more`)
-    const file = this.#fileOf(fresh)
+    const shownMappings = fresh
+      .slice(0, MAX_SHOWN_MAPPINGS)
+      .map(([name, meaning]) => `${safe(name)} → ${safe(meaning)}`)
+    if (fresh.length > MAX_SHOWN_MAPPINGS) shownMappings.push(`and ${fresh.length - MAX_SHOWN_MAPPINGS} more`)
+    const file = this.#findConfigFile(fresh)
     this.#io.note(`Columns: ${shownMappings.join(', ')}${file === null ? '' : ` (${safe(file)})`}`)
   }
 
   /** Returns the path of the project's file if this file maps at least one of the columns. */
-  #fileOf(mapped: readonly ColumnMapping[]): string | null {
+  #findConfigFile(mapped: readonly ColumnMapping[]): string | null {
     const { columnMap, unknownColumns } = this.#settings
     const names = Object.keys(columnMap?.value ?? {}).map((name) => name.toLowerCase())
     if (columnMap !== null && mapped.some(([name]) => names.includes(name.toLowerCase()))) return columnMap.from
@@ -166,13 +170,13 @@ export async function warnOfUnreadProjectFile(
   { projectFile }: Pick<Settings, 'projectFile'>,
 ): Promise<void> {
   if (manifest === '-') return
-  const path = await projectFileIn(dirname(resolve(cwd, manifest)))
+  const path = await findProjectFileIn(dirname(resolve(cwd, manifest)))
   if (path === null || path === projectFile) return
   io.warn(safe(`${path} is ignored. gdn looks for a project file only in the current folder and its parent folders.`))
 }
 
 /** Returns the path that identifies a manifest in runs; null for standard input. */
-export async function manifestPath({ cwd }: Deps, manifest: string): Promise<string | null> {
+export async function resolveManifestPath({ cwd }: Deps, manifest: string): Promise<string | null> {
   if (manifest === '-') return null
   const path = resolve(cwd, manifest)
   return await realpath(path).catch(() => path)

@@ -16,18 +16,18 @@ export class EventLines {
   readonly #io: Io
   readonly #now: Now
   readonly #printedAt = new Map<BatchEvent['type'], number>()
-  readonly #held = new Map<BatchEvent['type'], BatchEvent>()
-  #written: Promise<void> = Promise.resolve()
+  readonly #heldEvents = new Map<BatchEvent['type'], BatchEvent>()
+  #pendingWrites: Promise<void> = Promise.resolve()
 
   constructor(io: Io, now: Now = () => performance.now()) {
     this.#io = io
     this.#now = now
   }
 
-  tell(event: BatchEvent): void {
+  handleEvent(event: BatchEvent): void {
     const { type } = event
     if (COALESCED_EVENTS.has(type)) {
-      this.#held.set(type, event)
+      this.#heldEvents.set(type, event)
       if (this.#now() - (this.#printedAt.get(type) ?? Number.NEGATIVE_INFINITY) >= MIN_INTERVAL_MS) this.#flush(type)
       return
     }
@@ -40,17 +40,17 @@ export class EventLines {
   async end(summary: DataRecord): Promise<void> {
     this.#flush()
     this.#write({ event: 'summary', ...summary })
-    await this.written()
+    await this.waitUntilWritten()
   }
 
-  written(): Promise<void> {
-    return this.#written
+  waitUntilWritten(): Promise<void> {
+    return this.#pendingWrites
   }
 
   #flush(only?: BatchEvent['type']): void {
-    for (const [type, event] of this.#held) {
+    for (const [type, event] of this.#heldEvents) {
       if (only !== undefined && type !== only) continue
-      this.#held.delete(type)
+      this.#heldEvents.delete(type)
       this.#printedAt.set(type, this.#now())
       this.#write(eventData(event))
     }
@@ -58,7 +58,7 @@ export class EventLines {
 
   #write(data: DataRecord): void {
     const line = `${JSON.stringify(data)}\n`
-    this.#written = this.#written.then(() => this.#io.data(line))
+    this.#pendingWrites = this.#pendingWrites.then(() => this.#io.data(line))
   }
 }
 

@@ -20,16 +20,16 @@ export type Phase =
  * Period in milliseconds over which the rate is measured. The rate is known only after a minimum number of responses
  * and a minimum time.
  */
-const WINDOW_MS = 60_000
-const MIN_RESPONSES = 5
-const MIN_SPAN_MS = 4_000
-const MAX_RESPONSES = 512
+const RATE_WINDOW_MS = 60_000
+const MIN_RATE_RESPONSES = 5
+const MIN_RATE_SPAN_MS = 4_000
+const MAX_STORED_RESPONSES = 512
 
 /** Minimum wait in milliseconds that the display shows. Shorter waits are normal. */
-const MIN_SHOWN_HOLD_MS = 2_000
+const MIN_SHOWN_WAIT_MS = 2_000
 
 /** Number of attempts without a response after which the server is shown as unreachable. */
-const UNREACHABLE_AFTER = 2
+const UNREACHABLE_AFTER_ATTEMPTS = 2
 
 /** The state of a run that is known before its first event. */
 export interface InitialProgress {
@@ -48,12 +48,12 @@ export class ProgressState {
   counts: RowCounts | null = null
   #phase: Phase = { kind: 'reading' }
   #requests = 0
-  #done = 0
+  #doneRequests = 0
   /** Requests with an unknown outcome. They are already counted as done, so their later responses aren't counted. */
-  readonly #unknown = new Set<number>()
-  #answers: number[] = []
+  readonly #unknownRequests = new Set<number>()
+  #responseTimes: number[] = []
   /** Consecutive attempts without a response. */
-  #silent = 0
+  #silentAttempts = 0
 
   constructor(now: number, knownProgress?: InitialProgress) {
     this.startedAt = now
@@ -61,7 +61,7 @@ export class ProgressState {
     this.counts = knownProgress?.counts ?? null
   }
 
-  tell(event: BatchEvent, now: number): void {
+  handleEvent(event: BatchEvent, now: number): void {
     switch (event.type) {
       case 'planned':
         this.title = event.run.name
@@ -80,11 +80,11 @@ export class ProgressState {
         if (this.#phase.kind !== 'held' || this.#phase.reason === 'unknown') this.#enter({ kind: 'sending' })
         break
       case 'answered':
-        this.#answered(event, now)
+        this.#handleResponse(event, now)
         break
       case 'holding': {
         const { reason, ms, message } = event
-        if (ms >= MIN_SHOWN_HOLD_MS || reason === 'not_ready')
+        if (ms >= MIN_SHOWN_WAIT_MS || reason === 'not_ready')
           this.#enter({ kind: 'held', reason, until: now + ms, message })
         break
       }
@@ -92,7 +92,7 @@ export class ProgressState {
         this.counts = event.counts
         break
       case 'resized':
-        this.#requests = Math.max(this.#requests, this.#done + Math.ceil(this.#pending / event.chunkSize))
+        this.#requests = Math.max(this.#requests, this.#doneRequests + Math.ceil(this.#pending / event.chunkSize))
         break
       case 'reconciling': {
         const { phase, ms, done, total } = event
@@ -122,16 +122,16 @@ export class ProgressState {
    */
   rate(now: number): number | null {
     if (this.#pending === 0) return null
-    const recent = this.#answers.filter((at) => now - at <= WINDOW_MS)
+    const recent = this.#responseTimes.filter((at) => now - at <= RATE_WINDOW_MS)
     const [first] = recent
-    if (first === undefined || recent.length < MIN_RESPONSES || now - first < MIN_SPAN_MS) return null
+    if (first === undefined || recent.length < MIN_RATE_RESPONSES || now - first < MIN_RATE_SPAN_MS) return null
     return ((recent.length - 1) * 1000) / (now - first)
   }
 
   /** Returns the estimated time for the remaining requests at the current rate; null if unknown. */
   millisecondsLeft(now: number): number | null {
     const rate = this.rate(now)
-    const remaining = Math.max(0, this.#requests - this.#done)
+    const remaining = Math.max(0, this.#requests - this.#doneRequests)
     return rate === null || remaining === 0 ? null : (remaining * 1000) / rate
   }
 
@@ -143,16 +143,17 @@ export class ProgressState {
     if (this.#phase.kind !== 'stopping') this.#phase = phase
   }
 
-  #answered(event: Extract<BatchEvent, { type: 'answered' }>, now: number): void {
+  #handleResponse(event: Extract<BatchEvent, { type: 'answered' }>, now: number): void {
     const { request, outcome, status, message } = event
     if (outcome !== 'no_effect') {
-      this.#answers.push(now)
-      if (this.#answers.length > 2 * MAX_RESPONSES) this.#answers = this.#answers.slice(-MAX_RESPONSES)
-      if (!this.#unknown.has(request)) this.#done = Math.min(this.#requests, this.#done + 1)
-      if (outcome === 'unknown') this.#unknown.add(request)
+      this.#responseTimes.push(now)
+      if (this.#responseTimes.length > 2 * MAX_STORED_RESPONSES)
+        this.#responseTimes = this.#responseTimes.slice(-MAX_STORED_RESPONSES)
+      if (!this.#unknownRequests.has(request)) this.#doneRequests = Math.min(this.#requests, this.#doneRequests + 1)
+      if (outcome === 'unknown') this.#unknownRequests.add(request)
     }
-    this.#silent = status === null ? this.#silent + 1 : 0
-    if (this.#silent >= UNREACHABLE_AFTER) {
+    this.#silentAttempts = status === null ? this.#silentAttempts + 1 : 0
+    if (this.#silentAttempts >= UNREACHABLE_AFTER_ATTEMPTS) {
       this.#enter({ kind: 'held', reason: 'unreachable', until: now, message: message ?? 'no response' })
     } else if (status !== null && this.#phase.kind === 'held' && this.#phase.reason !== 'rate_limited') {
       // Even if the server responds again, the run is still waiting until the server accepts or refuses a request.

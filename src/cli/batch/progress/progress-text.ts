@@ -14,14 +14,20 @@ export interface BlockStyle {
   ascii: boolean
 }
 
-const STATES = ['deployed', 'accepted', 'failed', 'unknown', 'pending'] as const
-type State = (typeof STATES)[number]
+const ROW_STATES = ['deployed', 'accepted', 'failed', 'unknown', 'pending'] as const
+type RowState = (typeof ROW_STATES)[number]
 
 // Use a separate mark for each state, so that the bar is readable without color.
-const MARKS: Readonly<Record<State, string>> = { deployed: '█', accepted: '▒', failed: 'x', unknown: '?', pending: '·' }
-const ASCII_MARKS: Readonly<Record<State, string>> = { ...MARKS, deployed: '#', accepted: '=', pending: '.' }
+const MARKS: Readonly<Record<RowState, string>> = {
+  deployed: '█',
+  accepted: '▒',
+  failed: 'x',
+  unknown: '?',
+  pending: '·',
+}
+const ASCII_MARKS: Readonly<Record<RowState, string>> = { ...MARKS, deployed: '#', accepted: '=', pending: '.' }
 
-const MAX_COLUMNS = 100
+const MAX_BLOCK_COLUMNS = 100
 /**
  * Maximum number of lines for the phase, because a server can return a reason of any length. The reasons of gdn's
  * backend need at most six lines of 80 columns.
@@ -30,12 +36,17 @@ const MAX_PHASE_LINES = 8
 
 /** Formats the block on a terminal: run, bar of all rows, rows by state, rate and time left, and current phase. */
 export function formatBlock(state: ProgressState, now: number, look: BlockStyle): string[] {
-  const width = Math.max(10, Math.min(look.columns - 1, MAX_COLUMNS))
-  const lines = [cutToWidth(headingOf(state), width)]
+  const width = Math.max(10, Math.min(look.columns - 1, MAX_BLOCK_COLUMNS))
+  const lines = [cutToWidth(formatHeading(state), width)]
   if (state.counts !== null && state.counts.total > 0) {
-    lines.push(bar(state.counts, width, look), ...legend(state.counts, width, look))
+    lines.push(formatBar(state.counts, width, look), ...formatLegend(state.counts, width, look))
   }
-  lines.push(cutToWidth([...rateTexts(state, now), `${clock(now - state.startedAt)} elapsed`].join(dot(look)), width))
+  lines.push(
+    cutToWidth(
+      [...formatRate(state, now), `${clock(now - state.startedAt)} elapsed`].join(formatSeparator(look)),
+      width,
+    ),
+  )
   const doing = wrap(phaseText(state.phase(now), state, now), width).map((line) => cutToWidth(line, width))
   const rest = doing.slice(MAX_PHASE_LINES - 1)
   const last = rest.length > 1 ? [cutToWidth(`${rest[0]} …`, width)] : rest
@@ -51,56 +62,56 @@ export function formatLine(state: ProgressState, now: number, isSaid = false): s
   const { counts, title } = state
   const parts: string[] = []
   if (counts !== null) {
-    const otherStates = STATES.filter((name) => name !== 'deployed' && counts[name] > 0)
+    const otherStates = ROW_STATES.filter((name) => name !== 'deployed' && counts[name] > 0)
     const rows = otherStates.map((name) => `${groupDigits(counts[name])} ${name}`)
     parts.push([`${groupDigits(counts.deployed)} of ${rowCountText(counts.total)} deployed`, ...rows].join(', '))
   }
-  parts.push(phaseText(state.phase(now), state, now, isSaid ? 'without' : 'first'), ...rateTexts(state, now))
+  parts.push(phaseText(state.phase(now), state, now, isSaid ? 'without' : 'first'), ...formatRate(state, now))
   return `${title === null ? '' : `${safe(title)}: `}${parts.join('; ')}`
 }
 
-const dot = ({ ascii }: BlockStyle) => (ascii ? ' - ' : ' · ')
+const formatSeparator = ({ ascii }: BlockStyle) => (ascii ? ' - ' : ' · ')
 const rowCountText = (total: number) => `${groupDigits(total)} row${total === 1 ? '' : 's'}`
 
-function headingOf({ title, counts }: ProgressState): string {
+function formatHeading({ title, counts }: ProgressState): string {
   if (title === null) return 'gdn batch'
   return counts === null
     ? safe(title)
     : `${safe(title)}: ${groupDigits(counts.deployed)} of ${rowCountText(counts.total)} deployed`
 }
 
-type Counts = Readonly<Record<State, number>> & { total: number }
+type StateCounts = Readonly<Record<RowState, number>> & { total: number }
 
 /**
  * Divides the bar in proportion to the number of rows. Each state with rows gets at least one column, taken from the
  * largest state if necessary.
  */
-export function barWidths(counts: Counts, width: number): Record<State, number> {
+export function barWidths(counts: StateCounts, width: number): Record<RowState, number> {
   const widths = { deployed: 0, accepted: 0, failed: 0, unknown: 0, pending: 0 }
-  const sum = STATES.reduce((all, name) => all + counts[name], 0)
+  const sum = ROW_STATES.reduce((all, name) => all + counts[name], 0)
   if (sum === 0) return { ...widths, pending: width }
-  for (const name of STATES) {
+  for (const name of ROW_STATES) {
     widths[name] = counts[name] === 0 ? 0 : Math.max(1, Math.round((counts[name] / sum) * width))
   }
-  const largest = STATES.reduce((most, name) => (widths[name] > widths[most] ? name : most))
-  const used = STATES.reduce((all, name) => all + widths[name], 0)
+  const largest = ROW_STATES.reduce((most, name) => (widths[name] > widths[most] ? name : most))
+  const used = ROW_STATES.reduce((all, name) => all + widths[name], 0)
   widths[largest] = Math.max(1, widths[largest] + width - used)
   return widths
 }
 
-function bar(counts: Counts, width: number, look: BlockStyle): string {
+function formatBar(counts: StateCounts, width: number, look: BlockStyle): string {
   const widths = barWidths(counts, width)
   const marks = look.ascii ? ASCII_MARKS : MARKS
-  return STATES.map((name) => paintState(name, marks[name].repeat(widths[name]), look.paint)).join('')
+  return ROW_STATES.map((name) => paintState(name, marks[name].repeat(widths[name]), look.paint)).join('')
 }
 
 /** Formats the legend: the mark, row count and name of each state, on as many lines as needed. */
-function legend(counts: Counts, width: number, look: BlockStyle): string[] {
+function formatLegend(counts: StateCounts, width: number, look: BlockStyle): string[] {
   const marks = look.ascii ? ASCII_MARKS : MARKS
   const lines: string[] = []
   let line = ''
   let used = 0
-  for (const name of STATES.filter((state) => counts[state] > 0)) {
+  for (const name of ROW_STATES.filter((state) => counts[state] > 0)) {
     const text = cutToWidth(`${marks[name]} ${groupDigits(counts[name])} ${name}`, width)
     const size = displayWidth(text)
     if (used > 0 && used + 3 + size > width) {
@@ -114,7 +125,7 @@ function legend(counts: Counts, width: number, look: BlockStyle): string[] {
   return [...lines, line]
 }
 
-function paintState(state: State, text: string, paint: Paint): string {
+function paintState(state: RowState, text: string, paint: Paint): string {
   if (text === '') return ''
   if (state === 'deployed') return paint.good(text)
   if (state === 'accepted') return paint.busy(text)
@@ -127,7 +138,7 @@ function paintState(state: State, text: string, paint: Paint): string {
  */
 const BLOCKING_REASONS: ReadonlySet<string> = new Set(['max_cost', 'not_ready', 'unreachable'])
 
-function rateTexts(state: ProgressState, now: number): string[] {
+function formatRate(state: ProgressState, now: number): string[] {
   const phase = state.phase(now)
   if (phase.kind === 'waiting' || (phase.kind === 'held' && BLOCKING_REASONS.has(phase.reason))) return []
   const rate = state.rate(now)
@@ -152,7 +163,7 @@ export function roughDuration(ms: number): string {
   return `${groupDigits(hours)} h${rest < 10 ? '' : ` ${rest - (rest % 10)} min`}`
 }
 
-const secondsTo = (until: number, now: number) => `${Math.max(1, Math.ceil((until - now) / 1000))} s`
+const countSecondsUntil = (until: number, now: number) => `${Math.max(1, Math.ceil((until - now) / 1000))} s`
 
 /**
  * How to show the reason for a wait. `live` includes the time left, `first` omits it, because a log line isn't updated,
@@ -197,7 +208,7 @@ const reasonText = (reason: string | null, reasons: Reasons): string =>
   reason === null || reasons === 'without' ? '' : `: ${safe(reason)}`
 
 function heldText({ reason, until, message }: Extract<Phase, { kind: 'held' }>, now: number, reasons: Reasons): string {
-  const time = (text: (timeLeft: string) => string) => (reasons === 'live' ? text(secondsTo(until, now)) : '')
+  const time = (text: (timeLeft: string) => string) => (reasons === 'live' ? text(countSecondsUntil(until, now)) : '')
   return `${waitText(reason, time)}${reasonText(message, reasons)}`
 }
 
@@ -220,7 +231,7 @@ function waitText(
 }
 
 function stepText({ step, until, done, total }: Extract<Phase, { kind: 'reconciling' }>, now: number): string {
-  if (step === 'waiting') return `: waiting for an up-to-date list, ${secondsTo(until, now)} left`
+  if (step === 'waiting') return `: waiting for an up-to-date list, ${countSecondsUntil(until, now)} left`
   return step === 'listing' ? ': reading the list of NFTs' : `: ${groupDigits(done)} of ${groupDigits(total)} NFTs read`
 }
 

@@ -24,7 +24,7 @@ export interface ProgressClock {
 
 type ProgressSignals = Pick<Signals, 'signal' | 'instead'>
 
-const CLOCK: ProgressClock = {
+const SYSTEM_CLOCK: ProgressClock = {
   now: () => performance.now(),
   every(ms, callback) {
     const timer = setInterval(callback, ms).unref()
@@ -42,22 +42,22 @@ export class BatchProgress {
   #stopTicking: (() => void) | null = null
   #drawnAt = Number.NEGATIVE_INFINITY
   #stoppedAt: number
-  #saidAt: number
-  #saidPhase = 'reading'
-  #saidLine = ''
-  readonly #saidReasons = new Set<string>()
+  #printedAt: number
+  #printedPhase = 'reading'
+  #printedLine = ''
+  readonly #printedReasons = new Set<string>()
 
   /**
    * Creates the display of a run.
    *
    * @param knownProgress the state of a resumed run
    */
-  constructor(io: Io, signals: ProgressSignals, knownProgress?: InitialProgress, clock: ProgressClock = CLOCK) {
+  constructor(io: Io, signals: ProgressSignals, knownProgress?: InitialProgress, clock: ProgressClock = SYSTEM_CLOCK) {
     this.#io = io
     this.#signals = signals
     this.#clock = clock
     this.#state = new ProgressState(clock.now(), knownProgress)
-    this.#saidAt = clock.now()
+    this.#printedAt = clock.now()
     this.#stoppedAt = clock.now()
   }
 
@@ -72,9 +72,9 @@ export class BatchProgress {
     this.#stopTicking = this.#clock.every(TICK_MS, () => this.#show(true))
   }
 
-  tell(event: BatchEvent): void {
-    this.#state.tell(event, this.#clock.now())
-    if (event.type === 'planned') this.#saidPhase = 'sending'
+  handleEvent(event: BatchEvent): void {
+    this.#state.handleEvent(event, this.#clock.now())
+    if (event.type === 'planned') this.#printedPhase = 'sending'
     if (event.type === 'answered' && event.outcome === 'refused') {
       this.#io.debug(safe(`request ${event.request}: ${event.message ?? 'refused'}`))
     }
@@ -106,7 +106,7 @@ export class BatchProgress {
 
   #show(isDue: boolean): void {
     const now = this.#clock.now()
-    if (this.#block === null) this.#say(now)
+    if (this.#block === null) this.#printLine(now)
     else if (isDue || now - this.#drawnAt >= DRAW_EVERY_MS) {
       this.#drawnAt = now
       this.#block.show(formatBlock(this.#state, now, this.#io.blockStyle()))
@@ -117,20 +117,20 @@ export class BatchProgress {
    * Prints a line when the phase changes, and every ten seconds while the text changes. Each reason for a wait is
    * printed only once, even if the run waits for that reason repeatedly.
    */
-  #say(now: number): void {
+  #printLine(now: number): void {
     const phase = this.#state.phase(now)
     const { kind } = phase
     const reason = waitReasonKey(phase)
-    const isSaid = reason !== null && this.#saidReasons.has(reason)
-    const isOther = kind !== this.#saidPhase || (kind === 'waiting' && reason !== null)
-    const isNew = isOther && !isSaid && !(kind === 'sending' && this.#saidPhase === 'held')
-    if (!isNew && now - this.#saidAt < LINE_EVERY_MS) return
+    const isSaid = reason !== null && this.#printedReasons.has(reason)
+    const isOther = kind !== this.#printedPhase || (kind === 'waiting' && reason !== null)
+    const isNew = isOther && !isSaid && !(kind === 'sending' && this.#printedPhase === 'held')
+    if (!isNew && now - this.#printedAt < LINE_EVERY_MS) return
     const withoutReason = formatLine(this.#state, now, true)
-    if (!isNew && withoutReason === this.#saidLine && now - this.#saidAt < SAME_LINE_EVERY_MS) return
-    if (reason !== null) this.#saidReasons.add(reason)
-    this.#saidPhase = kind
-    this.#saidAt = now
-    this.#saidLine = withoutReason
+    if (!isNew && withoutReason === this.#printedLine && now - this.#printedAt < SAME_LINE_EVERY_MS) return
+    if (reason !== null) this.#printedReasons.add(reason)
+    this.#printedPhase = kind
+    this.#printedAt = now
+    this.#printedLine = withoutReason
     this.#io.note(isSaid ? withoutReason : formatLine(this.#state, now))
   }
 }

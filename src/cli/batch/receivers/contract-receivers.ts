@@ -8,7 +8,7 @@ import type { ReceiverCheck } from '../../../manifest/list-rows.ts'
 import { receiverKey } from '../../../manifest/receiver-list.ts'
 import { decodeAddress } from '../../../verify/abi.ts'
 import type { CallResult, ChainReader } from '../../../verify/chain-reader.ts'
-import { KIND_CALLS, kindOfCode, kindOfResults, knownAddressKind } from '../../../verify/known-contracts.ts'
+import { classifyCode, classifyResults, KIND_CALLS, knownAddressKind } from '../../../verify/known-contracts.ts'
 import { openVerifier, type ReaderFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
 
@@ -18,10 +18,10 @@ export interface ReceiverCheckOptions {
   server: Pick<Server, 'baseUrl' | 'isLoopback'>
 }
 
-const MAX_SHOWN = 10
+const MAX_SHOWN_CONTRACTS = 10
 /** Maximum number of contracts whose kinds gdn determines. Determining a kind takes several calls. */
-const MAX_KINDS = 200
-const CONTRACT = 'contract'
+const MAX_IDENTIFIED_CONTRACTS = 200
+const UNKNOWN_KIND = 'contract'
 
 /** Finds the receivers in a list that are contracts, and skips them if `--skip-contracts` is set. */
 export class ContractReceivers implements ReceiverCheck {
@@ -30,18 +30,18 @@ export class ContractReceivers implements ReceiverCheck {
   #chain: Promise<ChainReader | null> | null = null
   #close: () => Promise<void> = async () => {}
   /** The reason why not all receivers were checked; null if they were. */
-  #unread: string | null = null
+  #unreadReason: string | null = null
   /** The first contracts by address, with their kinds. */
-  readonly #kinds = new Map<string, string | null>()
+  readonly #kindsByAddress = new Map<string, string | null>()
   /** Hashes of the addresses of all receivers that are contracts. A receiver may be on several lines. */
-  readonly #found = new HashTable({ foldHex: true })
+  readonly #contractHashes = new HashTable({ foldHex: true })
 
   constructor(deps: Deps, checking: ReceiverCheckOptions) {
     this.#deps = deps
     this.#checking = checking
   }
 
-  async leftOut(receivers: readonly string[]): Promise<ReadonlySet<string>> {
+  async findExcluded(receivers: readonly string[]): Promise<ReadonlySet<string>> {
     const contractKeys = new Set<string>()
     const { blockchain, flags } = this.#checking
     if (isEvm(blockchain)) {
@@ -51,10 +51,10 @@ export class ContractReceivers implements ReceiverCheck {
         if (kind === null) unknown.push(receiver)
         else this.#add(contractKeys, receiver, kind)
       }
-      const codes = await this.#codesOf(unknown)
+      const codes = await this.#readCodes(unknown)
       for (const [index, receiver] of unknown.entries()) {
         const code = codes[index] ?? '0x'
-        if (code !== '0x') this.#add(contractKeys, receiver, kindOfCode(code))
+        if (code !== '0x') this.#add(contractKeys, receiver, classifyCode(code))
       }
     } else if (flags.skipContracts === true) {
       throw flagError('--skip-contracts', `receivers on ${blockchain} can't be checked`, 'Omit the flag.')
@@ -64,13 +64,14 @@ export class ContractReceivers implements ReceiverCheck {
 
   async notes(): Promise<readonly string[]> {
     const notes: string[] = []
-    if (this.#unread !== null) notes.push(`gdn didn't check whether receivers are contracts: ${this.#unread}`)
-    const all = this.#found.size
+    if (this.#unreadReason !== null)
+      notes.push(`gdn didn't check whether receivers are contracts: ${this.#unreadReason}`)
+    const all = this.#contractHashes.size
     if (all === 0) return notes
     await this.#findKinds()
-    const shownReceivers = [...this.#kinds]
-      .slice(0, MAX_SHOWN)
-      .map(([address, kind]) => `${address} (${kind ?? CONTRACT})`)
+    const shownReceivers = [...this.#kindsByAddress]
+      .slice(0, MAX_SHOWN_CONTRACTS)
+      .map(([address, kind]) => `${address} (${kind ?? UNKNOWN_KIND})`)
     const more = all > shownReceivers.length ? `, and ${all - shownReceivers.length} more` : ''
     const kindText = all === 1 ? 'is a contract or burn address' : 'are contracts or burn addresses'
     const isSkipped = this.#checking.flags.skipContracts === true
@@ -89,13 +90,13 @@ export class ContractReceivers implements ReceiverCheck {
   #add(contractKeys: Set<string>, receiver: string, kind: string | null): void {
     const key = receiverKey(receiver)
     contractKeys.add(key)
-    const isNew = this.#found.getOrAdd(key, 1) === undefined
-    if (isNew && this.#kinds.size < MAX_KINDS) this.#kinds.set(receiver, kind)
+    const isNew = this.#contractHashes.getOrAdd(key, 1) === undefined
+    if (isNew && this.#kindsByAddress.size < MAX_IDENTIFIED_CONTRACTS) this.#kindsByAddress.set(receiver, kind)
   }
 
   /** Returns the contract code at the addresses, or an empty array if the chain can't be read. */
-  async #codesOf(addresses: readonly string[]): Promise<string[]> {
-    if (addresses.length === 0 || this.#unread !== null) return []
+  async #readCodes(addresses: readonly string[]): Promise<string[]> {
+    if (addresses.length === 0 || this.#unreadReason !== null) return []
     const { signal } = this.#deps.signals
     try {
       this.#chain ??= this.#open()
@@ -103,11 +104,11 @@ export class ContractReceivers implements ReceiverCheck {
       if (chain === null) return []
       const results = await chain.codeAt(addresses)
       const failed = results.find((result) => result.kind !== 'value')
-      if (failed === undefined) return results.map(dataOf)
-      this.#refuseUnread('message' in failed ? failed.message : '')
+      if (failed === undefined) return results.map(toReturnData)
+      this.#handleUnread('message' in failed ? failed.message : '')
     } catch (error) {
       if (!(error instanceof GdnError) || signal.aborted || error.code === 'usage') throw error
-      this.#refuseUnread(error.message)
+      this.#handleUnread(error.message)
     }
     return []
   }
@@ -116,13 +117,13 @@ export class ContractReceivers implements ReceiverCheck {
     const { flags, blockchain, server } = this.#checking
     const isOffline = flags.lookup === false && flags.rpcUrl === undefined
     if (isOffline) {
-      this.#refuseUnread('--no-lookup is set')
+      this.#handleUnread('--no-lookup is set')
       return null
     }
     const { verifier, close } = await openVerifier(this.#deps, flags, blockchain, server)
     this.#close = close
     if (!('reason' in verifier)) return verifier.chain
-    this.#refuseUnread(verifier.reason)
+    this.#handleUnread(verifier.reason)
     return null
   }
 
@@ -131,8 +132,8 @@ export class ContractReceivers implements ReceiverCheck {
    *
    * @throws GdnError `usage` if contracts must be skipped
    */
-  #refuseUnread(reason: string): void {
-    this.#unread = reason
+  #handleUnread(reason: string): void {
+    this.#unreadReason = reason
     if (this.#checking.flags.skipContracts !== true) return
     throw flagError(
       '--skip-contracts',
@@ -144,14 +145,17 @@ export class ContractReceivers implements ReceiverCheck {
   /** Determines the kinds that the code alone doesn't reveal. If a call fails, the contract has no kind. */
   async #findKinds(): Promise<void> {
     const chain = await this.#chain
-    const open = [...this.#kinds].flatMap(([address, kind]) => (kind === null ? address : []))
+    const open = [...this.#kindsByAddress].flatMap(([address, kind]) => (kind === null ? address : []))
     if (chain === null || open.length === 0) return
     const calls = open.flatMap((to) => KIND_CALLS.map((data) => ({ to, data })))
     const results = chunksOf(await chain.call(calls), KIND_CALLS.length)
     for (const [index, each] of [...results].entries()) {
-      this.#kinds.set(open[index] ?? '', kindOfResults(each.map((result) => decodeAddress(dataOf(result)))))
+      this.#kindsByAddress.set(
+        open[index] ?? '',
+        classifyResults(each.map((result) => decodeAddress(toReturnData(result)))),
+      )
     }
   }
 }
 
-const dataOf = (result: CallResult): string => (result.kind === 'value' ? result.data : '0x')
+const toReturnData = (result: CallResult): string => (result.kind === 'value' ? result.data : '0x')

@@ -1,5 +1,5 @@
 import { RowNamer } from '../../../batch/rows/manifest-row.ts'
-import { shownKey } from '../../../batch/rows/row-key.ts'
+import { formatKey } from '../../../batch/rows/row-key.ts'
 import { runRows } from '../../../batch/runs/run-rows.ts'
 import type { Run } from '../../../batch/types.ts'
 import { GdnError } from '../../../core/errors.ts'
@@ -8,7 +8,7 @@ import { readManifest } from '../../../manifest/read.ts'
 import type { ManifestRow } from '../../../manifest/row.ts'
 
 /** The cells in the current CSV manifest. The state database doesn't store cells of ignored columns. */
-export interface CellsOfFile {
+export interface FileCells {
   /** Returns the cells of a run's row; undefined if the file doesn't contain the row. */
   of(key: string, row: ManifestRow): readonly string[] | undefined
   /** The number of rows of the run for which `of` found no cells. */
@@ -20,15 +20,15 @@ interface RowCells {
   values: ReadonlySet<string>
 }
 
-export async function cellsOfFile(run: Run, options: ManifestOptions): Promise<CellsOfFile> {
+export async function readFileCells(run: Run, options: ManifestOptions): Promise<FileCells> {
   const byKey = new Map<string, readonly string[]>()
   /** Rows of the file that aren't part of the run, by line number. They include edited rows without an ID. */
   const otherRows = new Map<number, RowCells>()
   if (run.manifestPath !== null) await readCells(run, run.manifestPath, { options, byKey, otherRows })
-  const lookup: CellsOfFile = {
+  const lookup: FileCells = {
     missing: 0,
     of(key, row) {
-      const cells = byKey.get(key) ?? editedCells(otherRows.get(row.line), row)
+      const cells = byKey.get(key) ?? findEditedCells(otherRows.get(row.line), row)
       if (cells === undefined) lookup.missing++
       return cells
     },
@@ -57,9 +57,9 @@ async function readCells(
         const named = namer.name(item.row)
         const cells = byLine.get(item.row.line)
         if (named === null || cells === undefined) continue
-        const key = shownKey(named.key)
+        const key = formatKey(named.key)
         if (runKeys.has(key)) byKey.set(key, cells)
-        else otherRows.set(item.row.line, { cells, values: valuesOf(item.row) })
+        else otherRows.set(item.row.line, { cells, values: collectValues(item.row) })
       }
       byLine.clear()
     }
@@ -69,7 +69,7 @@ async function readCells(
   }
 }
 
-function valuesOf({ receiver, metadata, localFiles }: ManifestRow): Set<string> {
+function collectValues({ receiver, metadata, localFiles }: ManifestRow): Set<string> {
   const { file_fields, attribute = [], ...texts } = metadata
   return new Set([
     receiver.toLowerCase(),
@@ -81,9 +81,9 @@ function valuesOf({ receiver, metadata, localFiles }: ManifestRow): Set<string> 
 }
 
 /** Returns the cells of `other`, which is now on the line of `row`, if more than half of the values are equal. */
-function editedCells(other: RowCells | undefined, row: ManifestRow): readonly string[] | undefined {
+function findEditedCells(other: RowCells | undefined, row: ManifestRow): readonly string[] | undefined {
   if (other === undefined) return undefined
-  const before = valuesOf(row)
+  const before = collectValues(row)
   const sharedValues = [...other.values].filter((value) => before.has(value)).length
   return sharedValues * 2 > Math.max(before.size, other.values.size) ? other.cells : undefined
 }

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import { differingRowsText, removedReceiversText, removedText } from '../../render/differing-rows-text.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
-import { planCommand } from '../options/format-flags.ts'
+import { formatPlanCommand } from '../options/format-flags.ts'
 import { changesText, exampleText } from './changes-text.ts'
 
 interface PlanPrintOptions {
@@ -32,7 +32,7 @@ export function printPlan({ io }: Deps, planned: PlannedEvent, where: string, se
   const sentRows = rows.total - rows.pending
   if (resumed && sentRows > 0)
     io.note(`  ${sentRows} of ${count(rows.total, 'row')} ${sentRows === 1 ? 'was' : 'were'} sent before`)
-  for (const note of notesOf(planned, sending)) io.note(`  ${safe(note)}`)
+  for (const note of describePlan(planned, sending)) io.note(`  ${safe(note)}`)
   if (!isEdited(planned, isApplied)) return
   io.note(`  The ${changes.receivers === undefined ? 'manifest' : 'list'} changed: ${changesText(changes)}.`)
   for (const example of changes.examples.slice(0, 5)) io.note(`    ${exampleText(example)}`)
@@ -43,10 +43,10 @@ const isEdited = ({ resumed, changes: { added, changed, removed } }: PlannedEven
   resumed && !isApplied && added + changed + removed > 0
 
 /** Returns the notes that are printed before a run is sent. The run's summary contains them too. */
-export function notesOf(planned: PlannedEvent, { isApplied = false, options, flags }: PlanPrintOptions): string[] {
+export function describePlan(planned: PlannedEvent, { isApplied = false, options, flags }: PlanPrintOptions): string[] {
   const { keptAccepted, removed, receivers } = planned.changes
   const edited = isEdited(planned, isApplied)
-  const plan = planCommand(options.manifestPath, flags)
+  const plan = formatPlanCommand(options.manifestPath, flags)
   return [
     ...(planned.notes ?? []),
     ...(planned.reordered ? ["Token IDs won't follow the manifest's order. Add --in-order to keep the order."] : []),

@@ -1,6 +1,6 @@
 import { count } from '../../../core/count.ts'
 import { groupDigits } from '../../../core/group-digits.ts'
-import { inCoins, inGwei } from '../../../core/units.ts'
+import { formatCoins, formatGwei } from '../../../core/units.ts'
 import type { DataRecord, RecordCard, View } from '../../render/view.ts'
 import { roughDuration } from '../progress/progress-text.ts'
 
@@ -40,7 +40,7 @@ interface Failure {
 
 function card(report: DataRecord): RecordCard {
   const { rows, minted, failed, waiting, transactions, gas, gas_price_wei, cost_wei, currency, seconds } = report
-  const coins = (wei: unknown) => `${inCoins(BigInt(String(wei)))} ${currency ?? 'coins'}`
+  const coins = (wei: unknown) => `${formatCoins(BigInt(String(wei)))} ${currency ?? 'coins'}`
   const before = Number(rows) - Number(minted) - Number(failed) - Number(waiting)
   const rest = [
     ...(Number(failed) > 0 ? [`${failed} would fail`] : []),
@@ -51,7 +51,7 @@ function card(report: DataRecord): RecordCard {
     ['contract_address', `${report.contract_address} on ${report.blockchain}, as of block ${report.block}`],
     ['rows', [`${minted} of ${rows} would be minted`, ...rest].join(', ')],
     ['transactions', `${transactions}, ${groupDigits(Number(gas))} gas`],
-    ['cost', `${coins(cost_wei)} at ${inGwei(BigInt(String(gas_price_wei)))} gwei`],
+    ['cost', `${coins(cost_wei)} at ${formatGwei(BigInt(String(gas_price_wei)))} gwei`],
     ['time', `about ${roughDuration(Math.max(1, Number(seconds)) * 1000)}`],
     ...(report.signers as Signer[]).map(({ address, balance_wei, spent_wei }): [string, string] => [
       'signer',

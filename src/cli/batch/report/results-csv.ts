@@ -1,13 +1,13 @@
 import type { ManifestColumns } from '../../../batch/rows/manifest-cells.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { type ColumnNaming, IGNORED, parseColumnName, spellingOf } from '../../../manifest/columns.ts'
+import { type ColumnNaming, formatColumnName, IGNORED_MEANING, parseColumnName } from '../../../manifest/columns.ts'
 import type { CsvHeader } from '../../../manifest/csv-header.ts'
 import type { ManifestRow } from '../../../manifest/row.ts'
 import type { Io } from '../../io/io.ts'
 import type { Csv } from '../../render/csv.ts'
-import { resolveFields, selectFrom } from '../../render/fields.ts'
+import { resolveFields, selectRecordFields } from '../../render/fields.ts'
 import { type DataRecord, plainCell, type View } from '../../render/view.ts'
-import type { CellsOfFile } from './ignored-cells.ts'
+import type { FileCells } from './ignored-cells.ts'
 
 const CHUNK_CHARS = 64 * 1024
 
@@ -19,7 +19,7 @@ export interface ResultRecord {
 
 interface ResultsCsv {
   /** The cells in the current manifest. */
-  inFile?: CellsOfFile | undefined
+  inFile?: FileCells | undefined
   /** The columns that the rows use. */
   columns: ShownColumns
   chosen: readonly ChosenColumn[]
@@ -61,10 +61,10 @@ export function orderColumnsByHeader(
   const unplaced = columns.names.map((name, index) => ({ name, index, inFile: -1 }))
   const shownColumns = header.names.flatMap((name, inFile) => {
     const parsed = parseColumnName(name, naming)
-    if ('role' in parsed && parsed.role.kind === IGNORED) {
+    if ('role' in parsed && parsed.role.kind === IGNORED_MEANING) {
       return reserved === null || takenNames.has(name) ? [] : [{ name, index: -1, inFile }]
     }
-    const meaning = 'role' in parsed ? spellingOf(parsed.role) : null
+    const meaning = 'role' in parsed ? formatColumnName(parsed.role) : null
     const at = unplaced.findIndex((column) => column.name === meaning)
     if (at === -1) return []
     return unplaced.splice(at, 1).map((column) => (names === 'of the header' ? { ...column, name } : column))
@@ -132,7 +132,9 @@ export async function printResultsCsv(
     }
     const fields = shown(record)
     text += csv.line(
-      chosen.map(({ name, at }) => (at === null ? plainCell(selectFrom(fields, [name])[name]) : (rowCells[at] ?? ''))),
+      chosen.map(({ name, at }) =>
+        at === null ? plainCell(selectRecordFields(fields, [name])[name]) : (rowCells[at] ?? ''),
+      ),
     )
     if (text.length < CHUNK_CHARS) continue
     await io.data(text)

@@ -6,17 +6,17 @@ import type { ManifestIssue } from '../../../manifest/row.ts'
 import type { Deps } from '../../deps.ts'
 import { printWarning } from '../check-files.ts'
 
-const MAX_SHOWN = 10
+const MAX_SHOWN_DUPLICATES = 10
 const NO_DUPLICATES: Duplicates = { count: 0, rows: [] }
 
-const warningOf = (file = 'manifest', { line, equals }: DuplicateRow): ManifestIssue => ({
+const toDuplicateWarning = (file = 'manifest', { line, equals }: DuplicateRow): ManifestIssue => ({
   place: { file, line },
   message: `is identical to line ${equals}`,
 })
 
 /** Returns a warning for each listed duplicate row, and one warning that counts the others. */
 export function duplicateWarnings(file: string, { count: all, rows }: Duplicates = NO_DUPLICATES): ManifestIssue[] {
-  const warnings = rows.map((row) => warningOf(file, row))
+  const warnings = rows.map((row) => toDuplicateWarning(file, row))
   const unlisted = all - rows.length
   const last = {
     place: { file },
@@ -28,7 +28,7 @@ export function duplicateWarnings(file: string, { count: all, rows }: Duplicates
 const MAX_BRIEF = 3
 
 /** Prints the first warnings of a planned manifest, without their hints. */
-export function printBriefly({ io }: Pick<Deps, 'io'>, warnings: readonly ManifestIssue[]): void {
+export function printWarningsBriefly({ io }: Pick<Deps, 'io'>, warnings: readonly ManifestIssue[]): void {
   if (io.settings.quiet) return
   for (const warning of warnings.slice(0, MAX_BRIEF)) printWarning(io, warning)
   const unlisted = warnings.length - MAX_BRIEF
@@ -48,7 +48,7 @@ export function refuseDuplicates(
 ): void {
   const [first] = rows
   if (first === undefined || allowed || io.isInteractive) return
-  const { place, message } = warningOf(file, first)
+  const { place, message } = toDuplicateWarning(file, first)
   throw new GdnError('not_confirmed', message + (all > 1 ? ` (and ${all - 1} more)` : ''), {
     place,
     hint: 'Nothing was sent. Remove the identical rows. To mint an NFT for each of them, add --allow-duplicates.',
@@ -75,7 +75,9 @@ export async function confirmDuplicates(
   const [first] = duplicates.rows
   // With --json, the lines above aren't printed.
   const which =
-    all === 1 ? `Line ${first?.line} is identical to line ${first?.equals}` : `${all} rows are identical to earlier rows`
+    all === 1
+      ? `Line ${first?.line} is identical to line ${first?.equals}`
+      : `${all} rows are identical to earlier rows`
   const question = `${which}. If you answer no, nothing is sent. Mint ${all === 1 ? 'a second NFT for this row' : `another NFT for each of these ${all} rows`}?`
   const row = all === 1 && first !== undefined ? `Remove line ${first.line}` : 'Remove the identical rows'
   await io.confirm(question, '--allow-duplicates', {
@@ -84,8 +86,8 @@ export async function confirmDuplicates(
 }
 
 export function printDuplicates({ io }: Pick<Deps, 'io'>, { count: all, rows }: Duplicates, file?: string): void {
-  for (const row of rows.slice(0, MAX_SHOWN)) printWarning(io, warningOf(file, row))
-  if (all > MAX_SHOWN) io.warn(`  … and ${count(all - MAX_SHOWN, 'more identical row')}`)
+  for (const row of rows.slice(0, MAX_SHOWN_DUPLICATES)) printWarning(io, toDuplicateWarning(file, row))
+  if (all > MAX_SHOWN_DUPLICATES) io.warn(`  … and ${count(all - MAX_SHOWN_DUPLICATES, 'more identical row')}`)
 }
 
 /**
@@ -115,8 +117,8 @@ export async function confirmOtherEdition(
 ): Promise<void> {
   if (text === null) return
   if (yes) return io.warn(text)
-  await io.confirm(`${text} ${effect}?`, '--yes', { hint: ORIGINAL_MANIFEST })
+  await io.confirm(`${text} ${effect}?`, '--yes', { hint: ORIGINAL_MANIFEST_HINT })
 }
 
 /** The hint for a drop whose manifest may have been replaced by another edition. */
-export const ORIGINAL_MANIFEST = 'To continue the drop, use the manifest that it began with.'
+export const ORIGINAL_MANIFEST_HINT = 'To continue the drop, use the manifest that it began with.'

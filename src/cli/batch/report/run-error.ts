@@ -1,5 +1,5 @@
-import { raisingFlag } from '../../../api/stuck-reason.ts'
-import type { NamedRows } from '../../../batch/runs/summary.ts'
+import { parseRaisingFlags } from '../../../api/stuck-reason.ts'
+import type { ListedRows } from '../../../batch/runs/summary.ts'
 import { isMaxSupplyError } from '../../../batch/supply.ts'
 import type { BatchSummary } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
@@ -7,7 +7,7 @@ import { type ErrorCode, GdnError, isInterruption } from '../../../core/errors.t
 import { EXIT } from '../../../core/exit-codes.ts'
 import type { RunCommands } from '../runs/run-commands.ts'
 
-const CODE_BY_EXIT: Readonly<Record<number, ErrorCode>> = {
+const ERROR_CODES_BY_EXIT_CODE: Readonly<Record<number, ErrorCode>> = {
   [EXIT.failedRows]: 'batch_failed_rows',
   [EXIT.pending]: 'pending',
   [EXIT.unknownOutcome]: 'unknown_outcome',
@@ -20,14 +20,14 @@ export interface DifferingRow {
   differs: string
 }
 
-type RunProblems = Pick<BatchSummary, 'run' | 'counts'> & NamedRows
+type RunProblems = Pick<BatchSummary, 'run' | 'counts'> & ListedRows
 
-const MAX_REASONS = 5
-const MAX_LINES = 10
+const MAX_SHOWN_REASONS = 5
+const MAX_SHOWN_LINE_RANGES = 10
 
 /** Creates the error for deployed rows that differ from their requests. */
 export const differingRowsError = (verified: VerificationSummary): GdnError =>
-  new GdnError('verify_failed', differingParts(verified).join('\n'), {
+  new GdnError('verify_failed', describeDifferingRows(verified).join('\n'), {
     details: { differing_rows: verified.differing },
   })
 
@@ -35,7 +35,7 @@ export const differingRowsError = (verified: VerificationSummary): GdnError =>
  * Returns the error of a run that ended with problems: the exit code, the rows grouped by reason, and hints. Returns
  * null if the run had no problems.
  */
-export function errorOfRun(
+export function createRunError(
   summary: BatchSummary,
   commands: RunCommands,
   verified: VerificationSummary = { counts: { differing: 0 }, differing: [] },
@@ -49,7 +49,7 @@ export function errorOfRun(
   if (stopped !== null) parts.push(stopped.message)
   if (counts.unknown > 0) parts.push(...describeUnknownRows(summary))
   if (counts.failed > 0) {
-    parts.push(`${count(counts.failed, 'row')} failed:`, ...groupByReason(failedRows.map(withReason('error'))))
+    parts.push(`${count(counts.failed, 'row')} failed:`, ...groupByReason(failedRows.map(toLineReason('error'))))
   }
   if (doubledRows.length > 0) {
     parts.push(`${count(doubledRows.length, 'row')} may have been minted twice:`, ...groupByReason(doubledRows))
@@ -60,8 +60,9 @@ export function errorOfRun(
       `${count(counts.accepted, 'row')} ${are(counts.accepted)} accepted, but not deployed yet${reasonText(summary)}`,
     )
   if (counts.pending > 0) parts.push(`${count(counts.pending, 'row')} ${are(counts.pending)} pending (not sent yet)`)
-  if (differing.length > 0) parts.push(...differingParts(verified))
-  const code = exitCode === EXIT.ok ? 'verify_failed' : (CODE_BY_EXIT[exitCode] ?? stopped?.code ?? 'unexpected')
+  if (differing.length > 0) parts.push(...describeDifferingRows(verified))
+  const code =
+    exitCode === EXIT.ok ? 'verify_failed' : (ERROR_CODES_BY_EXIT_CODE[exitCode] ?? stopped?.code ?? 'unexpected')
   // Omit the hint about the interruption, because one of the next steps resumes the run.
   const isInterrupted = stopped !== null && isInterruption(stopped)
   const hints = [isInterrupted ? null : (stopped?.hint ?? null), ...nextSteps(summary, commands)].filter(
@@ -70,14 +71,14 @@ export function errorOfRun(
   return new GdnError(code, parts.join('\n'), {
     hint: hints.join('\n'),
     details: {
-      ...detailsOfRun(summary, manifest),
+      ...toRunErrorDetails(summary, manifest),
       ...(differing.length === 0 ? {} : { differing_rows: differing }),
     },
   })
 }
 
 /** Returns the details of a run's error: the counts of the run, and the first rows that need attention. */
-export function detailsOfRun({ run, counts, ...rows }: RunProblems, manifest: string | null) {
+export function toRunErrorDetails({ run, counts, ...rows }: RunProblems, manifest: string | null) {
   const { unknownRows, absentRows, undecidedRows, failedRows, pendingRows, doubledRows } = rows
   return {
     run: run.name,
@@ -100,10 +101,10 @@ interface VerificationSummary {
   differing: readonly DifferingRow[]
 }
 
-function differingParts({ counts, differing }: VerificationSummary): string[] {
+function describeDifferingRows({ counts, differing }: VerificationSummary): string[] {
   return [
     `${count(counts.differing, 'row')} ${counts.differing === 1 ? 'differs' : 'differ'} on chain or in storage from what was requested:`,
-    ...groupByReason(differing.map(withReason('differs'))),
+    ...groupByReason(differing.map(toLineReason('differs'))),
   ]
 }
 
@@ -112,7 +113,7 @@ function differingParts({ counts, differing }: VerificationSummary): string[] {
  * results`.
  */
 export function verifyFailedError(verified: VerificationSummary): GdnError {
-  return new GdnError('verify_failed', differingParts(verified).join('\n'), {
+  return new GdnError('verify_failed', describeDifferingRows(verified).join('\n'), {
     hint: 'The server of the run reports no changes that explain the differences. Investigate each difference.',
     details: { count: verified.counts.differing, differing_rows: verified.differing },
   })
@@ -123,7 +124,7 @@ interface LineReason {
   reason: string
 }
 
-const withReason =
+const toLineReason =
   <Key extends string>(key: Key) =>
   (row: { line: number } & Readonly<Record<Key, string>>): LineReason => ({ line: row.line, reason: row[key] })
 
@@ -136,7 +137,7 @@ function describeUnknownRows({ counts, unknownRows, absentRows, undecidedRows }:
   const otherRows = unknownRows.filter(({ key }) => !namedKeys.has(key))
   const more = counts.unknown > unknownRows.length ? ` (the first ${unknownRows.length} are listed)` : ''
   const parts = [`the outcome of ${count(counts.unknown, 'row')} is unknown${more}:`]
-  if (otherRows.length > 0) parts.push(`  ${lineRanges(otherRows)}`)
+  if (otherRows.length > 0) parts.push(`  ${formatLineRanges(otherRows)}`)
   parts.push(...groupByReason(absentRows.map(({ line, reason }) => ({ line, reason: `absent: ${reason}` }))))
   parts.push(...groupByReason(undecidedRows.map(({ line, reason }) => ({ line, reason: `undecided: ${reason}` }))))
   return parts
@@ -150,21 +151,25 @@ function groupByReason(rows: readonly LineReason[]): string[] {
     if (alike === undefined) reasons.set(row.reason, [row])
     else alike.push(row)
   }
-  const lines = [...reasons].slice(0, MAX_REASONS).map(([reason, alike]) => `  ${lineRanges(alike)}: ${reason}`)
-  const unlisted = [...reasons.values()].slice(MAX_REASONS).flat().length
+  const lines = [...reasons]
+    .slice(0, MAX_SHOWN_REASONS)
+    .map(([reason, alike]) => `  ${formatLineRanges(alike)}: ${reason}`)
+  const unlisted = [...reasons.values()].slice(MAX_SHOWN_REASONS).flat().length
   return unlisted === 0 ? lines : [...lines, `  and ${count(unlisted, 'more row')}, for other reasons`]
 }
 
 /** Formats line numbers: `lines 2-6, 9, …`. */
-export function lineRanges(rows: readonly { line: number }[]): string {
+export function formatLineRanges(rows: readonly { line: number }[]): string {
   const ranges: [from: number, to: number][] = []
   for (const line of rows.map((row) => row.line).sort((a, b) => a - b)) {
     const last = ranges.at(-1)
     if (last !== undefined && line <= last[1] + 1) last[1] = line
     else ranges.push([line, line])
   }
-  const shownRanges = ranges.slice(0, MAX_LINES).map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`))
-  return `${rows.length > 1 ? 'lines' : 'line'} ${shownRanges.join(', ')}${ranges.length > MAX_LINES ? ', …' : ''}`
+  const shownRanges = ranges
+    .slice(0, MAX_SHOWN_LINE_RANGES)
+    .map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`))
+  return `${rows.length > 1 ? 'lines' : 'line'} ${shownRanges.join(', ')}${ranges.length > MAX_SHOWN_LINE_RANGES ? ', …' : ''}`
 }
 
 /** Returns the applicable next steps, one line each, in the order in which to run them. */
@@ -181,7 +186,7 @@ function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
     )
     if (absentRows.length > 0) steps.push(`Run \`${commands('retry', '--absent')}\` to retry absent rows.`)
   }
-  const flag = raisingFlag(summary.waiting)
+  const flag = parseRaisingFlags(summary.waiting)
   if (flag !== null && counts.accepted > 0) {
     steps.push(
       `Run \`${commands('resume', flag)}\` to raise the limit, or resume without the flag once fees have fallen.`,

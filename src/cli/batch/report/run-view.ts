@@ -1,14 +1,14 @@
-import { isoOfSeconds } from '../../../api/shuffle-rule.ts'
+import { formatIsoSeconds } from '../../../api/shuffle-rule.ts'
 import type { RunStatus } from '../../../batch/types.ts'
-import { dropStateOf, withAbandoned } from '../../../reveal/drop-state.ts'
+import { readDropState, withAbandoned } from '../../../reveal/drop-state.ts'
 import { SPENT_FIELDS, spentText } from '../../cost/spent.ts'
 import type { Io } from '../../io/io.ts'
-import { rowsByState } from '../../render/count.ts'
+import { formatRowsByState } from '../../render/count.ts'
 import type { DataRecord, View } from '../../render/view.ts'
-import { age } from '../runs/age.ts'
+import { formatAge } from '../runs/age.ts'
 import { runCard } from './summary.ts'
 
-const FIELDS = [
+const RUN_FIELDS = [
   'run',
   'run_id',
   'state',
@@ -41,7 +41,7 @@ const RUN_DETAIL_FIELDS = ['blockchain', 'contract_address', 'server', 'manifest
  */
 export function runView({ stdoutTty, columns }: Io, now: number, stateDir: string | undefined): View {
   return {
-    fields: FIELDS,
+    fields: RUN_FIELDS,
     columns: stdoutTty
       ? ['run', 'manifest_file', ...(columns < MIN_WIDE_COLUMNS ? [] : ['contract_address']), 'state', 'rows', 'age']
       : ['run', 'state', 'total', 'deployed', 'accepted', 'pending', 'failed', 'unknown', 'started_at'],
@@ -52,8 +52,8 @@ export function runView({ stdoutTty, columns }: Io, now: number, stateDir: strin
     cells: (record) => ({
       ...record,
       manifest_file: typeof record.manifest === 'string' ? shortPath(record.manifest) : null,
-      rows: rowsByState(record),
-      age: age(now - Date.parse(String(record.started_at))),
+      rows: formatRowsByState(record),
+      age: formatAge(now - Date.parse(String(record.started_at))),
     }),
     card: (record) => [
       ...runCard(record, stateDir),
@@ -73,9 +73,9 @@ const MIN_WIDE_COLUMNS = 100
 const shortPath = (path: string): string => path.split(/[\\/]/).slice(-2).join('/')
 
 /** Returns the state of a run in one word. */
-function runState({ running, counts: rowCounts, reading }: RunStatus): string {
+function toRunState({ running, counts: rowCounts, reading }: RunStatus): string {
   if (running) return 'running'
-  const drop = dropStateOf({ reading })
+  const drop = readDropState({ reading })
   if (rowCounts.unknown > 0) return 'unknown'
   if (drop?.phase === 'sealed') return 'sealed'
   const counts = withAbandoned(rowCounts, drop)
@@ -84,11 +84,11 @@ function runState({ running, counts: rowCounts, reading }: RunStatus): string {
 }
 
 export function runData(status: RunStatus): DataRecord {
-  const drop = dropStateOf(status)
+  const drop = readDropState(status)
   return {
     run: status.name,
     run_id: status.id,
-    state: runState(status),
+    state: toRunState(status),
     running: status.running,
     ...withAbandoned(status.counts, drop),
     burned: status.burned,
@@ -99,7 +99,7 @@ export function runData(status: RunStatus): DataRecord {
     manifest: status.manifestPath,
     drop: status.generation,
     round: drop?.seal?.round ?? null,
-    round_at: drop?.seal?.roundAt == null ? null : isoOfSeconds(drop.seal.roundAt),
+    round_at: drop?.seal?.roundAt == null ? null : formatIsoSeconds(drop.seal.roundAt),
     started_at: status.startedAt,
   }
 }

@@ -2,7 +2,7 @@ import type { BatchOptions, BatchSummary, ManifestChanges, RowCounts } from '../
 import type { ManifestIssue } from '../../../manifest/row.ts'
 import { withRunPaid } from '../../cost/paid.ts'
 import type { Io } from '../../io/io.ts'
-import { rowsByState } from '../../render/count.ts'
+import { formatRowsByState } from '../../render/count.ts'
 import type { DataRecord, RecordCard, View } from '../../render/view.ts'
 import { runCommands } from '../runs/run-commands.ts'
 
@@ -57,7 +57,7 @@ export const summaryView = (stateDir: string | undefined): View =>
 export function runCard(record: DataRecord, stateDir: string | undefined): RecordCard {
   return [
     ['run', record.run],
-    ['state', rowsByState(record)],
+    ['state', formatRowsByState(record)],
     ['verified', verifiedText(record)],
     ['results', runCommands(String(record.run), stateDir)('results')],
   ]
@@ -72,7 +72,7 @@ function verifiedText({ verified, changed, differing, unread }: DataRecord): str
   return parts.join(', ')
 }
 
-const NOT_VERIFIED = { verified: null, differing: null, unread: null, changed: null }
+const UNVERIFIED_FIELDS = { verified: null, differing: null, unread: null, changed: null }
 
 /**
  * Returns the summary as JSON data. Every run has the same fields. Callers add the paid fees.
@@ -109,7 +109,7 @@ export function summaryData(
     attempts,
     reconciled,
     kept_accepted: changes.keptAccepted,
-    ...(verified ?? NOT_VERIFIED),
+    ...(verified ?? UNVERIFIED_FIELDS),
     warnings,
     notes,
   }
@@ -117,6 +117,6 @@ export function summaryData(
 
 /** Prints the outcome and the next command on stderr, for users who redirect the summary to a file or a program. */
 export function printNextSteps(io: Io, { run, counts, burned }: BatchSummary, stateDir: string | undefined): void {
-  io.note(io.errPaint.good(rowsByState({ ...counts, burned })))
+  io.note(io.errPaint.good(formatRowsByState({ ...counts, burned })))
   io.note(`Results: ${runCommands(run.name, stateDir)('results')}`)
 }

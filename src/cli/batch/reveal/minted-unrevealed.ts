@@ -9,10 +9,15 @@ import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import type { ManifestRow } from '../../../manifest/row.ts'
-import { IN_PROGRESS } from '../../../plan/compare.ts'
+import { IN_PROGRESS_REASON } from '../../../plan/compare.ts'
 import { OTHER_RUN_UNREVEALED_REASON, UNREVEALED_MINT_REASON } from '../../../plan/mint-changes.ts'
 import type { ChangePlan, HiddenCheck, RowChanges } from '../../../plan/planned.ts'
-import { allowHidden, findHidden, type HiddenRows, type PublicationTarget } from '../../../reveal/hidden-rows.ts'
+import {
+  allowHiddenRows,
+  findHiddenRows,
+  type HiddenRows,
+  type PublicationTarget,
+} from '../../../reveal/hidden-rows.ts'
 import {
   type Content,
   type ReadCommitment,
@@ -21,13 +26,13 @@ import {
 } from '../../../reveal/read-commitment.ts'
 import { countUnrevealed, type UnrevealedMints } from '../../../reveal/rows-with-nfts.ts'
 import type { StoredCommitment } from '../../../reveal/unrevealed.ts'
-import { isOfList } from '../../../state/drops.ts'
+import { isListDrop } from '../../../state/drops.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
-import { applyCommand } from '../options/format-flags.ts'
+import { formatApplyCommand } from '../options/format-flags.ts'
 import { formerFoldersText } from './former-folders.ts'
-import { otherCommitmentError, repeatedShuffleError, ruleText, sealedError } from './shuffled.ts'
-import { commitmentsOf, sealIn } from './shuffled-drop.ts'
+import { formatShuffleRule, otherCommitmentError, repeatedShuffleError, sealedError } from './shuffled.ts'
+import { findSeal, readCommitments } from './shuffled-drop.ts'
 
 /** A manifest to mint, and its collection. */
 interface MintInput {
@@ -67,18 +72,22 @@ async function findCollectionCommitment(
   await client.learnCapabilities({ signal: deps.signals.signal })
   if (client.supports('updates') !== true) return { to: 'none' }
   // Without the permission to read, the result is the same as for a collection without a commitment.
-  const valid = await commitmentsOf(deps, connection, contractAddress)
+  const valid = await readCommitments(deps, connection, contractAddress)
   if (valid.length === 0) return { to: 'none' }
   const rows = ownRows ?? (await readCommitment(read()))
   const match = rows === null ? null : withFirstCommitment(rows, valid)
   if (match === null) return { to: 'others', areShuffled: valid.some(({ shuffle_margin }) => shuffle_margin != null) }
   const { provenance, rule } = match.commitment
   const to = ownRows === undefined || ownRows.commitment.provenance === provenance ? 'this' : 'other rule'
-  return { to, rule, isSealed: sealIn(valid, provenance) !== undefined }
+  return { to, rule, isSealed: findSeal(valid, provenance) !== undefined }
 }
 
 /** Returns the error if `--again` would mint the rows of a committed shuffled drop a second time; null otherwise. */
-export async function againError(deps: Deps, connection: Connection, minting: MintInput): Promise<GdnError | null> {
+export async function checkRepeatedMint(
+  deps: Deps,
+  connection: Connection,
+  minting: MintInput,
+): Promise<GdnError | null> {
   const commitment = await findCollectionCommitment(deps, connection, minting)
   if (commitment.to === 'none') return null
   if (commitment.to !== 'others') return commitment.rule === null ? null : repeatedShuffleError('--again')
@@ -97,7 +106,7 @@ export async function againError(deps: Deps, connection: Connection, minting: Mi
  * means that rows were minted unrevealed, or that the collection is committed to the manifest. Reads the manifest only
  * if the collection has a commitment.
  */
-export async function plainMintError(
+export async function checkPlainMint(
   deps: Deps,
   connection: Connection,
   minting: MintInput,
@@ -125,19 +134,19 @@ interface UnrevealedMintInput extends MintInput {
  * Returns the error for a manifest that can't be minted with `--unrevealed`, because another machine or run has minted
  * its rows; null if it can be minted. Also returns whether the collection is committed to the manifest.
  */
-export async function unrevealedMintRefusal(
+export async function checkUnrevealedMintPlan(
   deps: Deps,
   connection: Connection,
   minting: UnrevealedMintInput,
 ): Promise<{ refusal: GdnError | null; isCommitted: boolean }> {
   const commitment = await findCollectionCommitment(deps, connection, minting, minting.rows)
   return {
-    refusal: await unrevealedMintError(deps, connection, minting, commitment),
+    refusal: await checkUnrevealedMint(deps, connection, minting, commitment),
     isCommitted: commitment.to === 'this',
   }
 }
 
-async function unrevealedMintError(
+async function checkUnrevealedMint(
   deps: Deps,
   connection: Connection,
   minting: UnrevealedMintInput,
@@ -180,7 +189,7 @@ async function findPlainMints(
   const lookup = new RowLookup(() => validRows(read()), options.markerKey)
   await lookup.read(source, unknown, () => {})
   let rows = 0
-  for await (const _ of lookup.found()) rows++
+  for await (const _ of lookup.findRows()) rows++
   return rows > 0
     ? seemsMintedAsError(
         `with ${rows === 1 ? 'its' : 'their'} own metadata`,
@@ -233,10 +242,10 @@ async function countUnrevealedRows(
   return former.hidden > 0 ? { ...former, isFormer: true } : mints
 }
 
-const NOTHING_SENT = 'Nothing was sent.'
+const NOTHING_SENT_TEXT = 'Nothing was sent.'
 
-const refusedError = (message: string, hint: string) =>
-  new GdnError('refused', message, { place: { flag: '--unrevealed' }, hint: `${NOTHING_SENT} ${hint}` })
+const unrevealedFlagError = (message: string, hint: string) =>
+  new GdnError('refused', message, { place: { flag: '--unrevealed' }, hint: `${NOTHING_SENT_TEXT} ${hint}` })
 
 function hiddenText({ contract, state, count: rows }: HiddenRows): string {
   const all = count(rows, 'row')
@@ -277,8 +286,8 @@ async function findHiddenInRun(
     yield* resent()
   }
   const ownRun = { run: run.id }
-  const hidden = await findHidden(options, all, ownRun, allowed)
-  return hidden && { ...hidden, areResent: (await findHidden(options, resent, ownRun, allowed)) !== null }
+  const hidden = await findHiddenRows(options, all, ownRun, allowed)
+  return hidden && { ...hidden, areResent: (await findHiddenRows(options, resent, ownRun, allowed)) !== null }
 }
 
 /** Returns the ID of a run if its `--again` lets it publish hidden rows; undefined otherwise. */
@@ -295,14 +304,14 @@ export async function refuseHiddenUpdates(
   { counts, rows, run }: Pick<ChangePlan, 'counts' | 'rows' | 'run'>,
 ): Promise<void> {
   if (counts.update === 0) return
-  const hidden = await findHidden(options, () => rowsToUpdate(rows()), { run: run.id }, runAllowedToPublish(run))
+  const hidden = await findHiddenRows(options, () => rowsToUpdate(rows()), { run: run.id }, runAllowedToPublish(run))
   if (hidden !== null) throw publicationError(hidden, options.manifestPath, { action: 'plan', more: '' })
 }
 
 /** Yields the rows of the updates that the server has not accepted. */
 async function* rowsToUpdate(rows: AsyncIterable<RowChanges>): AsyncGenerator<{ row: ManifestRow }> {
   for await (const { row, changes } of rows)
-    if (changes.some(({ action, reason }) => action === 'update' && reason !== IN_PROGRESS)) yield row
+    if (changes.some(({ action, reason }) => action === 'update' && reason !== IN_PROGRESS_REASON)) yield row
 }
 
 /**
@@ -338,7 +347,7 @@ export async function refuseToPublish(
   const read = async function* () {
     for (const row of contents) yield { row }
   }
-  const hidden = await findHidden(publishing, read, {})
+  const hidden = await findHiddenRows(publishing, read, {})
   if (hidden !== null) throw publicationError(hidden, null, { action, more: ' To publish them now, add --again.' })
 }
 
@@ -359,7 +368,7 @@ function hiddenMintHints(
   const withFlag = (flag: string) => (isMint ? `add ${flag}` : `run \`gdn batch mint\` with ${flag}`)
   if (!resumed) {
     // Rows of standard input and of a list of receivers can't be minted unrevealed.
-    const canHide = manifestPath !== null && !isOfList({ reading })
+    const canHide = manifestPath !== null && !isListDrop({ reading })
     const hide = canHide ? ` To mint them unrevealed in this collection, too, ${withFlag('--unrevealed <file>')}.` : ''
     return `${hide} To publish them now, ${withFlag('--again')}.`
   }
@@ -367,8 +376,12 @@ function hiddenMintHints(
 }
 
 /** If `--again` is set, records that the run may publish its hidden rows. */
-export async function allowAgain(options: BatchOptions, { run }: PlannedEvent, { rows }: PlannedMints): Promise<void> {
-  if (options.again === true) await allowHidden(options, rows, run.id)
+export async function recordPublishPermission(
+  options: BatchOptions,
+  { run }: PlannedEvent,
+  { rows }: PlannedMints,
+): Promise<void> {
+  if (options.again === true) await allowHiddenRows(options, rows, run.id)
 }
 
 function publicationError(
@@ -379,13 +392,16 @@ function publicationError(
   const possessive = hidden.count === 1 ? 'its' : 'their'
   return new GdnError('refused', `${hiddenText(hidden)}, and this ${action} would publish ${possessive} metadata`, {
     place: { file: manifestPath ?? undefined },
-    hint: `${NOTHING_SENT} ${endProtectionHint(hidden)}${more}`,
+    hint: `${NOTHING_SENT_TEXT} ${endProtectionHint(hidden)}${more}`,
   })
 }
 
 /** Returns the warning that an unrevealed mint repeats rows that another drop hides; null if it repeats none. */
-export async function repeatedHiddenWarning({ options, read }: MintInput, provenance: string): Promise<string | null> {
-  const hidden = await findHidden(options, read, { provenance })
+export async function warnOfRepeatedHiddenRows(
+  { options, read }: MintInput,
+  provenance: string,
+): Promise<string | null> {
+  const hidden = await findHiddenRows(options, read, { provenance })
   return hidden === null
     ? null
     : `${hiddenText(hidden)}, and this run mints ${hidden.count === 1 ? 'it' : 'them'} again.`
@@ -405,25 +421,28 @@ export async function refusePlaceholder(
   const read = async function* () {
     yield { row: placeholder }
   }
-  const hidden = await findHidden(publishing, read, { provenance })
+  const hidden = await findHiddenRows(publishing, read, { provenance })
   if (hidden === null) return
-  throw refusedError(
+  throw unrevealedFlagError(
     `${hiddenText(hidden)}, and this placeholder would publish its metadata`,
     'Use another placeholder.',
   )
 }
 
 /** Returns the warning that a reveal publishes rows that another drop hides; null if there are none. */
-export async function revealedHiddenWarning({ options, read }: MintInput, provenance: string): Promise<string | null> {
-  const hidden = await findHidden(options, read, { provenance })
+export async function warnOfRevealedHiddenRows(
+  { options, read }: MintInput,
+  provenance: string,
+): Promise<string | null> {
+  const hidden = await findHiddenRows(options, read, { provenance })
   return hidden === null
     ? null
     : `${hiddenText(hidden)}, and this reveal publishes ${hidden.count === 1 ? 'its' : 'their'} metadata.`
 }
 
 const committedError = (rule: ShuffleRule | null) =>
-  refusedError(
-    `the collection is committed to the rows of this manifest${rule === null ? '' : ` ${ruleText(rule)}`}`,
+  unrevealedFlagError(
+    `the collection is committed to the rows of this manifest${rule === null ? '' : ` ${formatShuffleRule(rule)}`}`,
     rule === null
       ? 'To start or resume an unrevealed mint of these rows, add --unrevealed <file>. To also mint them with their real metadata, add --again.'
       : `To start or resume the mint of these rows, add --unrevealed <file> and the same shuffle flags.`,
@@ -435,7 +454,7 @@ function otherManifestError(
 ): GdnError {
   const former = formerFoldersText(manifestPath)
   const rows = hidden + revealed
-  const error = refusedError(
+  const error = unrevealedFlagError(
     `${count(rows, 'row')} ${rows === 1 ? 'was' : 'were'} minted unrevealed from a committed manifest, and this manifest differs from it`,
     isFormer
       ? 'To resume that drop, restore the committed manifest, omit --run, and add --unrevealed <file>. If this manifest is another drop, rename its file, or add --again.'
@@ -461,15 +480,15 @@ function alreadyRevealedError(
   { manifestPath }: BatchOptions,
   flags: BatchMintFlags,
 ): GdnError {
-  const edit = `To edit NFTs, run ${applyCommand(manifestPath, flags)}. To mint more rows, use another manifest.`
+  const edit = `To edit NFTs, run ${formatApplyCommand(manifestPath, flags)}. To mint more rows, use another manifest.`
   if (hidden + others === 0) {
-    return refusedError(
+    return unrevealedFlagError(
       'all rows of this manifest are already minted and revealed',
       `There is nothing left to mint. ${edit}`,
     )
   }
   const rest = others === 0 ? '' : 'To mint the other rows, add --unrevealed <file> and --adopt. '
-  return refusedError(
+  return unrevealedFlagError(
     `${count(revealed, 'row')} of this manifest ${revealed === 1 ? 'is' : 'are'} already revealed`,
     `${rest}To reveal all NFTs, run \`gdn reveal\`. ${edit}`,
   )
@@ -482,7 +501,7 @@ export const uncommittedError = ({ manifestPath }: BatchOptions, provenance: str
     'rows of this manifest are minted, but no commitment of the collection matches the manifest',
     {
       place: { file: manifestPath ?? undefined },
-      hint: `${NOTHING_SENT} If the manifest was edited after the mint, restore it. To mint it as another drop, add --again.${formerFoldersText(manifestPath)}`,
+      hint: `${NOTHING_SENT_TEXT} If the manifest was edited after the mint, restore it. To mint it as another drop, add --again.${formerFoldersText(manifestPath)}`,
       details: { provenance },
     },
   )

@@ -1,13 +1,13 @@
 import { basename, relative } from 'node:path'
 import { isRevealedHere } from '../../../batch/runs/runs.ts'
 import type { Run, RunStatus } from '../../../batch/types.ts'
-import { type DropState, dropStateOf, dropText, sealedText } from '../../../reveal/drop-state.ts'
+import { type DropState, describeDropState, describeSealedDrop, readDropState } from '../../../reveal/drop-state.ts'
 import { isUnrevealed } from '../../../state/drops.ts'
 import type { Deps } from '../../deps.ts'
 import type { ServerFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
-import { flagsOfRun, formatServerFlags, revealCommand } from '../options/format-flags.ts'
+import { addRunSelection, formatRevealCommand, formatServerFlags } from '../options/format-flags.ts'
 import { runCommands } from '../runs/run-commands.ts'
 
 interface RunManifest {
@@ -23,14 +23,18 @@ export const backUpText = (manifest: string | null): string =>
  * Returns the next steps after an unrevealed mint. Returns an empty list for other runs, and for a run that is known to
  * be revealed.
  */
-export function stepsToReveal({ reading, manifestPath }: RunManifest, flags: BatchMintFlags, cwd: string): string[] {
+export function describeRevealSteps(
+  { reading, manifestPath }: RunManifest,
+  flags: BatchMintFlags,
+  cwd: string,
+): string[] {
   if (!isUnrevealed({ reading }) || reading.draw !== undefined || manifestPath === null) return []
-  return [`Next: ${revealOf(manifestPath, flags, cwd)}`, backUpText(manifestPath)]
+  return [`Next: ${formatRelativeReveal(manifestPath, flags, cwd)}`, backUpText(manifestPath)]
 }
 
-function revealOf(manifest: string, flags: BatchMintFlags, cwd: string): string {
+function formatRelativeReveal(manifest: string, flags: BatchMintFlags, cwd: string): string {
   const inside = relative(cwd, manifest)
-  return revealCommand(inside.startsWith('..') ? manifest : inside, flags)
+  return formatRevealCommand(inside.startsWith('..') ? manifest : inside, flags)
 }
 
 /** Returns the flag that names the user's own beacon in the next command of a drop. */
@@ -43,29 +47,30 @@ export const formatBeaconFlag = ({ seal }: Pick<DropState, 'seal'>): string =>
  *
  * @param isLocalOnly whether the command shows only the records of this machine
  */
-export async function notesOfDrop(
+export async function describeDrop(
   { now, cwd }: Pick<Deps, 'now' | 'cwd'>,
   run: Run & Pick<RunStatus, 'counts'>,
   flags: BatchMintFlags,
   isLocalOnly: boolean,
 ): Promise<string[]> {
-  const state = dropStateOf(run)
+  const state = readDropState(run)
   const { counts, manifestPath, name } = run
   if (state === null || (state.phase === 'open' && counts.deployed < counts.total)) return []
   const isDone = state.phase === 'drawn' && (await isRevealedHere(run))
   const why =
     state.phase === 'drawn' ? 'To reveal the other NFTs, or to record those that another machine revealed' : 'Next'
-  const revealCommand = manifestPath === null ? null : revealOf(manifestPath, flagsOfRun(run, flags), cwd)
+  const revealCommand =
+    manifestPath === null ? null : formatRelativeReveal(manifestPath, addRunSelection(run, flags), cwd)
   const next = isDone || revealCommand === null ? [] : [`${why}: ${revealCommand}${formatBeaconFlag(state)}`]
   return [
     state.phase === 'open'
-      ? `${isLocalOnly ? 'According to the records of this machine, the drop is not sealed yet' : dropText(state, now())}.`
-      : sealedText(state, counts, now()),
+      ? `${isLocalOnly ? 'According to the records of this machine, the drop is not sealed yet' : describeDropState(state, now())}.`
+      : describeSealedDrop(state, counts, now()),
     ...next,
-    ...(isLocalOnly && state.phase !== 'drawn' ? [updateText(name, flags)] : []),
+    ...(isLocalOnly && state.phase !== 'drawn' ? [formatUpdateNote(name, flags)] : []),
   ]
 }
 
 /** Returns the note on how to record other machines' mints, seals and reveals of an unrevealed drop. */
-export const updateText = (run: string, flags: ServerFlags): string =>
+export const formatUpdateNote = (run: string, flags: ServerFlags): string =>
   `To update this record from the server: ${runCommands(run, undefined)('reconcile')}${formatServerFlags(flags)}`

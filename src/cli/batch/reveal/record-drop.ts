@@ -1,6 +1,6 @@
 import { runBatch } from '../../../batch/run.ts'
 import { type Run, runStatus, storeShuffle } from '../../../batch/runs/runs.ts'
-import { dropStateOf, type StoredSeal } from '../../../reveal/drop-state.ts'
+import { readDropState, type StoredSeal } from '../../../reveal/drop-state.ts'
 import type { Draw } from '../../../reveal/shuffle/drawn-rows.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { runOptions } from '../options/run-options.ts'
@@ -17,7 +17,7 @@ export async function recordDrop(
   learned: { seal: StoredSeal | null; draw?: Draw },
 ): Promise<void> {
   const { deployed, total } = (await runStatus(run)).counts
-  if (dropStateOf(run)?.phase === 'open' && deployed < total) {
+  if (readDropState(run)?.phase === 'open' && deployed < total) {
     const { client, pacer, server } = connection
     const { signal } = deps.signals
     const options = { ...(await runOptions(run, true)), backend: await deps.identify(server), signal }

@@ -1,6 +1,6 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { ProvenanceRecord } from '../../../api/endpoints/getprovenances.ts'
-import { QUICKNET_TIMES, roundFor, type ShuffleRule, timeOfRound } from '../../../api/shuffle-rule.ts'
+import { computeRoundTime, findRound, QUICKNET_TIMES, type ShuffleRule } from '../../../api/shuffle-rule.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { StoredSeal } from '../../../reveal/drop-state.ts'
 import { UnreadableError } from '../../../reveal/proof-reads.ts'
@@ -22,7 +22,7 @@ interface CollectionOnChain {
  * @throws GdnError `unreachable` if no node returns the seal; `bad_answer` if the seal isn't in the block that the
  * server reports
  */
-export async function sealOnChain(
+export async function readSealOnChain(
   deps: Deps,
   { server }: Connection,
   { blockchain, contractAddress, flags }: CollectionOnChain,
@@ -50,17 +50,17 @@ interface SealRecord {
 }
 
 /** Returns the seal of a drop. Includes the drand round if the seal is final and can be read. */
-export async function knownSeal(
+export async function toStoredSeal(
   deps: Deps,
   connection: Connection,
   { blockchain, contractAddress }: Omit<CollectionOnChain, 'flags'>,
   { seal, rule }: SealRecord,
 ): Promise<StoredSeal> {
   const place = { blockchain, contractAddress, flags: {} }
-  const onChain = await ifReadable(deps, sealOnChain(deps, connection, place, seal))
+  const onChain = await ifReadable(deps, readSealOnChain(deps, connection, place, seal))
   if (onChain?.isFinal !== true) return { round: null, roundAt: null, isNamed: false }
-  const round = roundFor(QUICKNET_TIMES, onChain.time + rule.marginSeconds)
-  return { round, roundAt: timeOfRound(QUICKNET_TIMES, round), isNamed: false }
+  const round = findRound(QUICKNET_TIMES, onChain.time + rule.marginSeconds)
+  return { round, roundAt: computeRoundTime(QUICKNET_TIMES, round), isNamed: false }
 }
 
 const unreadBlockError = (why: string) =>

@@ -2,7 +2,7 @@ import type { ShuffleRule } from '../../../api/shuffle-rule.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import type { CommittedRun } from '../../../reveal/unrevealed.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
-import { planCommand, quotedRevealCommand } from '../options/format-flags.ts'
+import { formatPlanCommand, quoteRevealCommand } from '../options/format-flags.ts'
 
 type ShuffleFlags = Pick<BatchMintFlags, 'shuffle' | 'shuffleMargin' | 'unrevealed'>
 
@@ -31,7 +31,7 @@ export function checkShuffleFlags({ shuffle, shuffleMargin, unrevealed }: Shuffl
  * Returns the shuffle rule of a drop; null if its rows aren't shuffled. A run that has begun keeps its rule unless the
  * flags specify another one.
  */
-export function ruleOf(
+export function resolveShuffleRule(
   { shuffle, shuffleMargin }: ShuffleFlags,
   keptRun: CommittedRun | undefined,
 ): ShuffleRule | null {
@@ -41,16 +41,17 @@ export function ruleOf(
 }
 
 /** Returns the flags of a rule as part of a sentence. */
-export const ruleText = (rule: ShuffleRule | null): string =>
-  rule === null ? 'without --shuffle' : `with ${flagsOfRule(rule)}`
+export const formatShuffleRule = (rule: ShuffleRule | null): string =>
+  rule === null ? 'without --shuffle' : `with ${formatShuffleFlags(rule)}`
 
-export const flagsOfRule = ({ marginSeconds }: ShuffleRule): string => `--shuffle --shuffle-margin ${marginSeconds}s`
+export const formatShuffleFlags = ({ marginSeconds }: ShuffleRule): string =>
+  `--shuffle --shuffle-margin ${marginSeconds}s`
 
 /** Returns the error for a run that is resumed with a different rule than the committed one. */
 export const otherRuleError = (run: string, rule: ShuffleRule | null): GdnError =>
   new GdnError(
     'edited_rows',
-    `the run ${run} committed to its rows ${ruleText(rule)}, and the shuffle flags can't be changed later`,
+    `the run ${run} committed to its rows ${formatShuffleRule(rule)}, and the shuffle flags can't be changed later`,
     {
       place: { flag: '--shuffle' },
       hint: 'Nothing was sent. To resume the run, omit --shuffle and --shuffle-margin.',
@@ -58,15 +59,15 @@ export const otherRuleError = (run: string, rule: ShuffleRule | null): GdnError 
     },
   )
 
-const NOTHING_MINTED = 'Nothing was minted.'
+const NOTHING_MINTED_TEXT = 'Nothing was minted.'
 
 /**
  * Returns the error for rows that the collection has already committed to with a different rule, or without a rule.
  */
 export const otherCommitmentError = (rule: ShuffleRule | null): GdnError =>
-  new GdnError('refused', `the collection is committed to the rows of this manifest ${ruleText(rule)}`, {
+  new GdnError('refused', `the collection is committed to the rows of this manifest ${formatShuffleRule(rule)}`, {
     place: { flag: '--shuffle' },
-    hint: `${NOTHING_MINTED} To mint them, ${rule === null ? 'omit --shuffle' : 'use the same flags'}. To use other shuffle flags, use another manifest or collection.`,
+    hint: `${NOTHING_MINTED_TEXT} To mint them, ${rule === null ? 'omit --shuffle' : 'use the same flags'}. To use other shuffle flags, use another manifest or collection.`,
   })
 
 /** Returns the error for a mint that would mint the rows of a shuffled drop again. */
@@ -80,8 +81,8 @@ export const repeatedShuffleError = (place: '--again' | '--run'): GdnError =>
       place: { flag: place },
       hint:
         place === '--again'
-          ? `${NOTHING_MINTED} Of two NFTs with the same slot, only the first belongs to the drop. Omit the flag. To mint more rows, use another manifest.`
-          : `${NOTHING_MINTED} Of two NFTs with the same slot, only the first belongs to the drop. To resume the drop, use the name of that run.`,
+          ? `${NOTHING_MINTED_TEXT} Of two NFTs with the same slot, only the first belongs to the drop. Omit the flag. To mint more rows, use another manifest.`
+          : `${NOTHING_MINTED_TEXT} Of two NFTs with the same slot, only the first belongs to the drop. To resume the drop, use the name of that run.`,
     },
   )
 
@@ -99,10 +100,10 @@ export function sealedError(
   const state = isRevealed ? 'sealed and revealed' : 'sealed'
   const rows = isWhole ? 'and all its rows are minted' : 'so its other rows can no longer be minted'
   const next = isRevealed
-    ? `To compare the manifest with the NFTs, run ${planCommand(file, flags)}.`
-    : `To reveal the NFTs, run ${quotedRevealCommand(file, flags)}.`
+    ? `To compare the manifest with the NFTs, run ${formatPlanCommand(file, flags)}.`
+    : `To reveal the NFTs, run ${quoteRevealCommand(file, flags)}.`
   return new GdnError('refused', `the drop is ${state}, ${rows}`, {
     place: { file: file ?? undefined },
-    hint: `${NOTHING_MINTED} ${next} To mint more rows, use another manifest.`,
+    hint: `${NOTHING_MINTED_TEXT} ${next} To mint more rows, use another manifest.`,
   })
 }

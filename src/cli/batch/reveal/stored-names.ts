@@ -12,30 +12,30 @@ const UNKNOWN_ADDRESS = `0x${Buffer.from('gdn-unknown-address!').toString('hex')
  * identifies a row even if the address is unknown.
  */
 export class StoredNames implements EnsNames {
-  #kept: ReadonlyMap<string, string> = new Map()
-  readonly #names = new Map<string, string | GdnError>()
+  #pinnedAddresses: ReadonlyMap<string, string> = new Map()
+  readonly #resolvedNames = new Map<string, string | GdnError>()
 
   pin(addresses: ReadonlyMap<string, string>): void {
-    this.#kept = addresses
+    this.#pinnedAddresses = addresses
   }
 
   async open(texts: ReadonlySet<string>): Promise<void> {
     const { normalizeName } = await import('../../../ens/normalize-name.ts')
     for (const text of texts) {
       try {
-        this.#names.set(text, normalizeName(text, {}))
+        this.#resolvedNames.set(text, normalizeName(text, {}))
       } catch (error) {
         if (!(error instanceof GdnError)) throw error
-        this.#names.set(text, error)
+        this.#resolvedNames.set(text, error)
       }
     }
   }
 
   of(text: string): EnsAddress {
-    const name = this.#names.get(text)
+    const name = this.#resolvedNames.get(text)
     if (name === undefined) throw new Error('the name was not loaded')
     if (name instanceof GdnError) throw name
-    return { name, address: this.#kept.get(name) ?? UNKNOWN_ADDRESS }
+    return { name, address: this.#pinnedAddresses.get(name) ?? UNKNOWN_ADDRESS }
   }
 
   async close(): Promise<void> {}

@@ -1,6 +1,6 @@
 import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import { hasFailed } from '../../../api/nft-status.ts'
-import { RENAMED } from '../../../batch/minted/seems-minted.ts'
+import { RENAMED_MANIFEST_HINT } from '../../../batch/minted/seems-minted.ts'
 import { referenceScope } from '../../../batch/rows/row-key.ts'
 import type { BatchOptions, PlannedEvent } from '../../../batch/types.ts'
 import { lacksEndpoint } from '../../../client/responses.ts'
@@ -10,8 +10,8 @@ import { flagError, GdnError, type Place } from '../../../core/errors.ts'
 import { sha256Hex } from '../../../core/sha256-hex.ts'
 import { type ManifestItem, readManifest } from '../../../manifest/read.ts'
 import type { ManifestRow } from '../../../manifest/row.ts'
-import { dropStateOf } from '../../../reveal/drop-state.ts'
-import { leavesUrlIn, rowsByMetadata } from '../../../reveal/provenance-in.ts'
+import { readDropState } from '../../../reveal/drop-state.ts'
+import { createRowLookup, findLeavesUrl } from '../../../reveal/provenance-in.ts'
 import {
   type ReadCommitment,
   readCommitment,
@@ -21,8 +21,8 @@ import {
 import {
   type CommittedRun,
   editedWhileReadError,
-  editsOf,
   findCommittedRun,
+  findRowEdits,
   leavesPath,
   type Placeholder,
   type RowEdits,
@@ -34,19 +34,25 @@ import type { Connection, Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import { changeOnce } from '../../request/change-once.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
-import { applyCommand, formatServerFlags } from '../options/format-flags.ts'
+import { formatApplyCommand, formatServerFlags } from '../options/format-flags.ts'
 import { manifestOptions } from '../options/manifest-options.ts'
 import { hasList } from '../receivers/receiver-list.ts'
 import { formerFoldersText } from './former-folders.ts'
 import {
-  againError,
-  plainMintError,
+  checkPlainMint,
+  checkRepeatedMint,
+  checkUnrevealedMintPlan,
   refusePlaceholder,
-  repeatedHiddenWarning,
   uncommittedError,
-  unrevealedMintRefusal,
+  warnOfRepeatedHiddenRows,
 } from './minted-unrevealed.ts'
-import { otherCommitmentError, otherRuleError, repeatedShuffleError, ruleOf, sealedError } from './shuffled.ts'
+import {
+  otherCommitmentError,
+  otherRuleError,
+  repeatedShuffleError,
+  resolveShuffleRule,
+  sealedError,
+} from './shuffled.ts'
 
 /** Returns a check for rows that a commitment can't include. */
 export const checkUncommittable =
@@ -86,13 +92,13 @@ export async function openUnrevealed(
   }
   const keptRun = await findCommittedRun(options)
   const hasSent = keptRun !== undefined && keptRun.counts.pending < keptRun.counts.total
-  const repeats = flags.again === true || keptRun?.isAgain === true
-  const mint: MintInput = { deps, options, read, flags, keptRun, hasSent, repeats }
-  const phase = keptRun === undefined ? undefined : dropStateOf(keptRun)?.phase
+  const isRepeated = flags.again === true || keptRun?.isAgain === true
+  const mint: MintInput = { deps, options, read, flags, keptRun, hasSent, isRepeated }
+  const phase = keptRun === undefined ? undefined : readDropState(keptRun)?.phase
   if (file === undefined && keptRun !== undefined && (phase === 'sealed' || phase === 'drawn')) {
     const drop = { isRevealed: phase === 'drawn', isWhole: keptRun.counts.deployed === keptRun.counts.total }
     const check = async (connection: Connection) => {
-      const refusal = await plainMintError(deps, connection, { options, read }, flags)
+      const refusal = await checkPlainMint(deps, connection, { options, read }, flags)
       throw refusal ?? sealedError(options.manifestPath, drop, flags)
     }
     return { options, read, check }
@@ -113,7 +119,7 @@ interface MintInput {
   /** Whether the run has sent rows. */
   hasSent: boolean
   /** Whether the run mints rows again. */
-  repeats: boolean
+  isRepeated: boolean
 }
 
 /** Returns the error for a run that is resumed without the flag that it was started with, or the reverse. */
@@ -135,7 +141,7 @@ function flagMismatchError({ flags, hasSent }: MintInput, { run, commitment, cou
 }
 
 async function refuseAgain({ deps, options, read }: MintInput, connection: Connection): Promise<void> {
-  const refusal = await againError(deps, connection, { options, read })
+  const refusal = await checkRepeatedMint(deps, connection, { options, read })
   if (refusal !== null) throw refusal
 }
 
@@ -144,13 +150,13 @@ function openPlainMint(mint: MintInput): PreparedMint {
   const { deps, options, read, flags } = mint
   // If the run has sent rows or was started with --again, its rows are minted with their real metadata on purpose.
   if (mint.hasSent) return { options, read }
-  if (mint.repeats) return { options, read, check: (connection) => refuseAgain(mint, connection) }
+  if (mint.isRepeated) return { options, read, check: (connection) => refuseAgain(mint, connection) }
   let isUnchecked = false
   return {
     options,
-    read: () => (isUnchecked ? invalidItems(read()) : read()),
+    read: () => (isUnchecked ? expectInvalidItem(read()) : read()),
     check: async (connection) => {
-      const refusal = await plainMintError(deps, connection, { options, read }, flags).catch(async (error: unknown) => {
+      const refusal = await checkPlainMint(deps, connection, { options, read }, flags).catch(async (error: unknown) => {
         // The plan reports invalid rows first, because the user can fix them without the server.
         isUnchecked = !deps.signals.signal.aborted && (await hasInvalidRow(read))
         if (!isUnchecked) throw error
@@ -163,26 +169,26 @@ function openPlainMint(mint: MintInput): PreparedMint {
 
 /** Returns how to mint a manifest with the placeholder in the file. */
 async function openUnrevealedMint(mint: MintInput, file: string): Promise<PreparedMint> {
-  const { deps, options, read, flags, keptRun, repeats } = mint
+  const { deps, options, read, flags, keptRun, isRepeated } = mint
   const { blockchain, stateDir } = options
   refuseStandardInput(options.manifestPath ?? '-')
   const placeholder = await openPlaceholder(deps, file, blockchain)
   const progress = await deps.io.progress('Hashing the rows and their files')
-  const rule = ruleOf(flags, keptRun)
+  const rule = resolveShuffleRule(flags, keptRun)
   const rows = await readCommitment(read(), rule).finally(() => progress.stop())
   // A row is invalid, so the rows are read again to report the problems.
-  if (rows === null) return { options, read: () => invalidItems(read()) }
+  if (rows === null) return { options, read: () => expectInvalidItem(read()) }
   await refuseOtherRows(mint, rows)
   const { provenance, seed } = rows.commitment
   let isCommitted = false
-  const reference = commitmentReference(provenance, repeats ? null : (keptRun?.scope ?? scopeOf(options)))
-  const mayShareNew = repeats || mint.hasSent
+  const reference = commitmentReference(provenance, isRepeated ? null : (keptRun?.scope ?? toRunScope(options)))
+  const mayShareNewCommitment = isRepeated || mint.hasSent
   const toCommitting = (planned: PlannedEvent): CommitInput => {
     const takesOver = options.adopt === true || options.lookup === false
-    const mayShare = mayShareNew || (takesOver && isCommitted)
-    return { options, planned, rows, reference, mayShare, mayShareNew, flags }
+    const mayShare = mayShareNewCommitment || (takesOver && isCommitted)
+    return { options, planned, rows, reference, mayShare, mayShareNewCommitment, flags }
   }
-  const committedRow = await rowsByMetadata(rows.commitment)
+  const committedRow = await createRowLookup(rows.commitment)
   return {
     // Only these NFTs must be dynamic. The collection itself doesn't have to be.
     options: {
@@ -192,7 +198,7 @@ async function openUnrevealedMint(mint: MintInput, file: string): Promise<Prepar
       // The rows may have been edited since an earlier commitment. Until the new commitment exists, they may still have
       // NFTs from the earlier one.
       isOfOtherDrop(metadata) {
-        return isCommitted && leavesUrlIn(metadata) !== undefined && committedRow(metadata) === null
+        return isCommitted && findLeavesUrl(metadata) !== undefined && committedRow(metadata) === null
       },
       committedRow,
     },
@@ -203,7 +209,8 @@ async function openUnrevealedMint(mint: MintInput, file: string): Promise<Prepar
       await refusePlaceholder(options, placeholder, provenance)
       isCommitted = await refuseMinted(mint, rows, connection)
     },
-    checkPlan: async (planned, connection) => void (await isDeployed(deps, connection, toCommitting(planned))),
+    checkPlan: async (planned, connection) =>
+      void (await checkDeployedCommitment(deps, connection, toCommitting(planned))),
     beforeSending: async (planned, connection, limit) => {
       await storeLeaves(stateDir, rows)
       await commit(deps, connection, { ...toCommitting(planned), limit })
@@ -228,7 +235,7 @@ async function refuseOtherRows({ options, flags, keptRun }: MintInput, rows: Rea
     throw editedRowsError(
       keptRun,
       options.manifestPath,
-      await editsOf(options.stateDir, keptRun.commitment, rows),
+      await findRowEdits(options.stateDir, keptRun.commitment, rows),
       flags,
     )
   }
@@ -239,18 +246,18 @@ async function refuseOtherRows({ options, flags, keptRun }: MintInput, rows: Rea
  * manifest.
  */
 async function refuseMinted(mint: MintInput, rows: ReadCommitment, connection: Connection): Promise<boolean> {
-  const { deps, options, read, flags, keptRun, repeats } = mint
+  const { deps, options, read, flags, keptRun, isRepeated } = mint
   const { rule, provenance } = rows.commitment
-  if (repeats && !mint.hasSent && rule === null) await refuseAgain(mint, connection)
+  if (isRepeated && !mint.hasSent && rule === null) await refuseAgain(mint, connection)
   // If this machine's run has unsent rows, another machine may have minted them.
   const isSent = keptRun?.counts.pending === 0
   // Failed rows of a sealed drop can't be minted either.
-  if (repeats || (isSent && (rule === null || keptRun.counts.failed === 0))) return false
+  if (isRepeated || (isSent && (rule === null || keptRun.counts.failed === 0))) return false
   const isKnown = keptRun !== undefined
   const minting = { options, read, rows, isKnown, flags }
-  const verdict = await unrevealedMintRefusal(deps, connection, minting)
+  const verdict = await checkUnrevealedMintPlan(deps, connection, minting)
   if (verdict.refusal !== null) throw verdict.refusal
-  const warning = isKnown ? null : await repeatedHiddenWarning(minting, provenance)
+  const warning = isKnown ? null : await warnOfRepeatedHiddenRows(minting, provenance)
   if (warning !== null) deps.io.warn(warning)
   return verdict.isCommitted
 }
@@ -259,7 +266,7 @@ async function refuseMinted(mint: MintInput, rows: ReadCommitment, connection: C
  * Reads a manifest in which an earlier pass found an invalid row. Throws if this pass finds none, because the rows have
  * changed and weren't checked.
  */
-async function* invalidItems(items: AsyncIterable<ManifestItem>): AsyncGenerator<ManifestItem> {
+async function* expectInvalidItem(items: AsyncIterable<ManifestItem>): AsyncGenerator<ManifestItem> {
   let isInvalid = false
   for await (const item of items) {
     isInvalid ||= 'issue' in item
@@ -273,7 +280,7 @@ async function hasInvalidRow(read: () => AsyncIterable<ManifestItem>): Promise<b
   return false
 }
 
-const ANY_RECEIVER = `0x${'1'.repeat(40)}`
+const PLACEHOLDER_RECEIVER = `0x${'1'.repeat(40)}`
 
 /**
  * Reads the placeholder file of an unrevealed drop.
@@ -284,7 +291,7 @@ export async function openPlaceholder(deps: Deps, file: string, blockchain: Bloc
   if (!isEvm(blockchain)) {
     throw new GdnError('usage', `NFTs on ${blockchain} can't be revealed`, { place: { flag: '--unrevealed' } })
   }
-  const options = { ...manifestOptions(deps, {}), blockchain, receiver: ANY_RECEIVER }
+  const options = { ...manifestOptions(deps, {}), blockchain, receiver: PLACEHOLDER_RECEIVER }
   return await readPlaceholder(readManifest({ path: file }, options), file)
 }
 
@@ -303,7 +310,7 @@ export function refuseStandardInput(manifest: string): void {
 const otherRunError = (message: string, hint: string) =>
   new GdnError('refused', message, { place: { flag: '--unrevealed' }, hint: `Nothing was sent. ${hint}` })
 
-const MAX_NAMED = 10
+const MAX_LISTED_LINES = 10
 
 /**
  * Creates the error for a manifest that was edited after the commitment.
@@ -320,36 +327,38 @@ export function editedRowsError(
   const { changed = [], added = [], removed = [] } = edits ?? {}
   const lines = [...changed, ...added].sort((a, b) => a - b)
   const parts = [
-    ...(changed.length === 0 ? [] : [`${plural('line', changed)} ${firstLines(changed)}`]),
-    ...(added.length === 0 ? [] : [`added ${plural('line', added)} ${firstLines(added)}`]),
-    ...(removed.length === 0 ? [] : [`removed ${plural('row', removed)} ${firstLines(removed)} of the committed rows`]),
+    ...(changed.length === 0 ? [] : [`${formatRowNoun('line', changed)} ${formatFirstLines(changed)}`]),
+    ...(added.length === 0 ? [] : [`added ${formatRowNoun('line', added)} ${formatFirstLines(added)}`]),
+    ...(removed.length === 0
+      ? []
+      : [`removed ${formatRowNoun('row', removed)} ${formatFirstLines(removed)} of the committed rows`]),
   ]
   return new GdnError(
     'edited_rows',
     `the manifest or its files were edited after the run ${run} committed to the rows${parts.length === 0 ? '' : `: ${parts.join('; ')}`}`,
     {
-      place: placeIn(file, lines[0]),
+      place: toPlace(file, lines[0]),
       hint: isRevealed
-        ? `Nothing was sent. All NFTs of the run are revealed. To edit them, run ${applyCommand(file, flags)}.${commitment?.shuffle ? ' Keep the number and the order of the rows, because the draw depends on them.' : ''} To mint more rows, use another manifest.${formerFoldersText(file)}`
+        ? `Nothing was sent. All NFTs of the run are revealed. To edit them, run ${formatApplyCommand(file, flags)}.${commitment?.shuffle ? ' Keep the number and the order of the rows, because the draw depends on them.' : ''} To mint more rows, use another manifest.${formerFoldersText(file)}`
         : `Nothing was sent. Restore these rows and their files. To mint more rows, use another manifest. ${updateRevealedHint(file, flags)}${formerFoldersText(file)}`,
       details: { run, lines, removed: removed.length },
     },
   )
 }
 
-const plural = (noun: string, rows: readonly number[]): string => (rows.length === 1 ? noun : `${noun}s`)
+const formatRowNoun = (noun: string, rows: readonly number[]): string => (rows.length === 1 ? noun : `${noun}s`)
 
-const firstLines = (rows: readonly number[]): string =>
-  `${rows.slice(0, MAX_NAMED).join(', ')}${rows.length > MAX_NAMED ? ', …' : ''}`
+const formatFirstLines = (rows: readonly number[]): string =>
+  `${rows.slice(0, MAX_LISTED_LINES).join(', ')}${rows.length > MAX_LISTED_LINES ? ', …' : ''}`
 
 /**
  * Returns a hint with the command that updates NFTs after their rows were edited. The command requires a complete
  * reveal.
  */
 export const updateRevealedHint = (file: string | null, flags: BatchMintFlags): string =>
-  `To edit NFTs, first reveal all of them, then run ${applyCommand(file, flags)}.`
+  `To edit NFTs, first reveal all of them, then run ${formatApplyCommand(file, flags)}.`
 
-const placeIn = (file: string | null, line?: number): Place => ({ file: file ?? undefined, line })
+const toPlace = (file: string | null, line?: number): Place => ({ file: file ?? undefined, line })
 
 interface CommitInput {
   options: BatchOptions
@@ -364,10 +373,10 @@ interface CommitInput {
    * Like `mayShare`, but for a commitment that was made after this command started. The run that made it may still be
    * minting.
    */
-  mayShareNew: boolean
+  mayShareNewCommitment: boolean
 }
 
-const scopeOf = ({ runName, manifestPath: manifest }: BatchOptions): string =>
+const toRunScope = ({ runName, manifestPath: manifest }: BatchOptions): string =>
   referenceScope({ runName: runName ?? null, manifest, order: null })
 
 const referencePrefix = (provenance: string) => `provenance:${provenance}:`
@@ -388,7 +397,7 @@ const commitmentReference = (provenance: string, scope: string | null): string =
  * if the collection first committed to the rows with a different shuffle rule; `seems_minted` if a run with a different
  * name made the commitment
  */
-async function isDeployed(
+async function checkDeployedCommitment(
   deps: Deps,
   { client }: Connection,
   { options, planned, rows, reference, mayShare, flags }: Omit<CommitInput, 'mayShareNew'>,
@@ -432,7 +441,7 @@ const committedByOtherError = ({ manifestPath }: BatchOptions, isAgain: boolean)
     place: { file: manifestPath ?? undefined },
     hint: isAgain
       ? 'Nothing was minted. If that run was interrupted on this machine, add --again to resume it. If it was interrupted elsewhere and will not be resumed, add --adopt.'
-      : `Nothing was minted. ${RENAMED}\nIf that run was interrupted and will not be resumed, add --adopt to mint its rows under this name.`,
+      : `Nothing was minted. ${RENAMED_MANIFEST_HINT}\nIf that run was interrupted and will not be resumed, add --adopt to mint its rows under this name.`,
   })
 }
 
@@ -442,7 +451,7 @@ async function commit(
   connection: Connection,
   { limit, ...committing }: CommitInput & { limit: RunLimit },
 ): Promise<void> {
-  if (await isDeployed(deps, connection, committing)) return
+  if (await checkDeployedCommitment(deps, connection, committing)) return
   const { options, rows, reference } = committing
   const { blockchain, contractAddress: contract_address } = options
   const { provenance } = rows.commitment
@@ -461,6 +470,6 @@ async function commit(
   const { timeout } = committing.flags
   await changeOnce(deps, connection, { timeout }, change, async () => {})
   // A run with a different name may have committed to the rows at the same time.
-  await isDeployed(deps, connection, { ...committing, mayShare: committing.mayShareNew })
-  deps.io.note(`The collection is committed to ${count(rows.commitment.rows, 'row')}: ${safe(provenance)}`)
+  await checkDeployedCommitment(deps, connection, { ...committing, mayShare: committing.mayShareNewCommitment })
+  deps.io.note(`The collection is committed to ${count(rows.commitment.rowCount, 'row')}: ${safe(provenance)}`)
 }

@@ -1,7 +1,7 @@
 import type { ServerOfRuns } from '../../../batch/runs/runs.ts'
 import type { RowCounts, RowStatus } from '../../../batch/types.ts'
 import { seemsActive } from '../../../core/lock-holder.ts'
-import { openStateIfThere } from '../../../state/open-state.ts'
+import { openStateIfExists } from '../../../state/open-state.ts'
 import { type CommandRun, commandRuns } from '../../../state/runs.ts'
 import type { OperationState } from '../../../state/transitions.ts'
 import type { DataRecord } from '../../render/view.ts'
@@ -20,8 +20,8 @@ const ROW_STATUS: Readonly<Record<OperationState, RowStatus>> = {
 type CommandRecord = DataRecord & Omit<RowCounts, 'total'>
 
 /** Returns the recorded operations of single commands, such as `gdn nft mint`, in the form of run records. */
-export async function commandRunRecords(stateDir: string, server: ServerOfRuns | undefined): Promise<CommandRecord[]> {
-  const state = await openStateIfThere(stateDir)
+export async function readCommandRecords(stateDir: string, server: ServerOfRuns | undefined): Promise<CommandRecord[]> {
+  const state = await openStateIfExists(stateDir)
   if (state === null) return []
   try {
     const runs = (await state.read(commandRuns)).filter(
@@ -40,7 +40,7 @@ async function commandRecord(run: CommandRun): Promise<CommandRecord> {
   return {
     run: run.name,
     run_id: run.id,
-    state: running ? 'running' : statusOfCommand(status, run.isReleased),
+    state: running ? 'running' : toCommandStatus(status, run.isReleased),
     running,
     total: 1,
     ...counts,
@@ -59,7 +59,7 @@ async function commandRecord(run: CommandRun): Promise<CommandRecord> {
 }
 
 /** Returns the status of a command. A command with `--no-wait` is finished as soon as its request is accepted. */
-function statusOfCommand(status: RowStatus, isReleased: boolean): string {
+function toCommandStatus(status: RowStatus, isReleased: boolean): string {
   if (status === 'unknown' || status === 'failed') return status
   return status === 'deployed' || isReleased ? 'finished' : 'unfinished'
 }

@@ -58,16 +58,16 @@ export async function findRun(deps: Deps, name: string, flags: RunFlags): Promis
   } catch (error) {
     // A profile may have no server.
     const isConfigured = settings.baseUrl !== null || settings.profile === 'local'
-    if (!listsRuns(error) || (contract === null && (selected !== undefined || !isConfigured))) throw error
+    if (!hasRunChoices(error) || (contract === null && (selected !== undefined || !isConfigured))) throw error
     const server = selected ?? (isConfigured ? await configuredServer(deps, settings) : undefined)
     return await openRun(stateDir, name, { ...limits, server, contract: contract?.value }).catch((other: unknown) => {
-      throw listsRuns(other) ? other : error
+      throw hasRunChoices(other) ? other : error
     })
   }
 }
 
 /** Returns whether the details of an error list runs to choose from. */
-export const listsRuns = (error: unknown): boolean =>
+export const hasRunChoices = (error: unknown): boolean =>
   error instanceof GdnError && error.code === 'not_found_locally' && error.details !== undefined
 
 /** Returns the backend that responds at a server; null if none responds. */
@@ -86,7 +86,7 @@ async function readBackend(deps: Deps, server: Server): Promise<IdentifiedBacken
  * @throws GdnError `wrong_backend` if the flags select a different server, or if another backend is at the run's URL;
  * `unreachable` if no backend responds there
  */
-export async function settingsOfRun<Flags extends ServerFlags>(
+export async function resolveRunSettings<Flags extends ServerFlags>(
   deps: Deps,
   run: RunOnServer,
   flags: Flags,
@@ -112,7 +112,7 @@ export async function settingsOfRun<Flags extends ServerFlags>(
  * Returns the flags with which other commands reach a run's server. If no flag selects a server, and the configuration
  * selects a different server or none, adds a flag for the run's server.
  */
-export async function flagsOfServer<Flags extends ServerFlags>(
+export async function addRunServerFlag<Flags extends ServerFlags>(
   deps: Deps,
   run: RunOnServer,
   flags: Flags,
@@ -166,8 +166,12 @@ async function notFoundError(deps: Deps, run: RunOnServer, last: Server): Promis
  * Returns settings that reach a run's server. If no flag selects a server and the run's backend isn't found, returns
  * the error instead of throwing it.
  */
-export async function settingsIfFound(deps: Deps, run: RunOnServer, flags: ServerFlags): Promise<Settings | GdnError> {
-  return await settingsOfRun(deps, run, flags).catch((error: unknown) => {
+export async function resolveRunSettingsIfFound(
+  deps: Deps,
+  run: RunOnServer,
+  flags: ServerFlags,
+): Promise<Settings | GdnError> {
+  return await resolveRunSettings(deps, run, flags).catch((error: unknown) => {
     const isGone = error instanceof GdnError && (error.code === 'unreachable' || error.code === 'wrong_backend')
     if (isGone && !hasServerFlag(flags)) return error
     throw error

@@ -1,13 +1,13 @@
 import type { NftRecord } from '../../../api/nft-record.ts'
-import { sameAddress } from '../../../api/same-address.ts'
+import { isSameAddress } from '../../../api/same-address.ts'
 import type { RunRow } from '../../../batch/runs/run-rows.ts'
 import { readNfts } from '../../../client/read-records.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { LocalContents } from '../../../files/local-content.ts'
-import { PROVENANCE_ROW, PROVENANCE_SALT, proofIn } from '../../../manifest/reveal-keys.ts'
+import { PROVENANCE_ROW, PROVENANCE_SALT, readProof } from '../../../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../../../manifest/row.ts'
-import { asRequested, type RequestedMetadata } from '../../../verify/compare-metadata.ts'
-import { type Claim, type Verification, verifyNfts } from '../../../verify/verify.ts'
+import { parseRequested, type RequestedMetadata } from '../../../verify/compare-metadata.ts'
+import { type ExpectedNft, type Verification, verifyNfts } from '../../../verify/verify.ts'
 import type { NftVerifier } from '../../connect/open-verifier.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { verifyText } from '../../render/verify-text.ts'
@@ -46,12 +46,12 @@ export async function* verifyRows(
   let waiting: QueuedRow[] = []
   const contents = new LocalContents(signal)
   async function* settle(): AsyncGenerator<VerifiedRow> {
-    const verifications = await verificationsOf(verifier, waiting, { records, contents })
+    const verifications = await verifyQueuedRows(verifier, waiting, { records, contents })
     for (const [i, { row }] of waiting.entries()) yield { ...row, verification: verifications[i] ?? null }
     waiting = []
   }
   for await (const row of rows) {
-    waiting.push({ row, claim: await claimOf(row) })
+    waiting.push({ row, claim: await toClaim(row) })
     if (waiting.length === ROWS_PER_BATCH) yield* settle()
   }
   yield* settle()
@@ -60,15 +60,15 @@ export async function* verifyRows(
 interface QueuedRow {
   row: RunRow
   /** The expected state of the NFT; null for a row that isn't deployed. */
-  claim: Claim | null
+  claim: ExpectedNft | null
 }
 
-async function verificationsOf(
+async function verifyQueuedRows(
   verifier: NftVerifier,
   waiting: readonly QueuedRow[],
   { records, contents }: { records: ReadRecords | null; contents: LocalContents },
 ): Promise<(RowVerification | null)[]> {
-  const verifyEach = async (claims: readonly (Claim | null)[]): Promise<(Verification | null)[]> => {
+  const verifyEach = async (claims: readonly (ExpectedNft | null)[]): Promise<(Verification | null)[]> => {
     const knownClaims = claims.filter((claim) => claim !== null)
     const results = (
       'reason' in verifier
@@ -87,21 +87,21 @@ async function verificationsOf(
     const record = byId.get(row.result.nft_gdn_id ?? '')
     return claim === null || record === undefined || asRequested[i]?.verified !== false ? null : { row, claim, record }
   })
-  const presentClaims = changes.map((change) => change && presentClaim(change))
+  const presentClaims = changes.map((change) => change && toPresentClaim(change))
   const asPresent = await verifyEach(presentClaims)
   const isPresent = (i: number) => asPresent[i]?.verified === true
   const recorded = waiting.map(({ row }, i) => (isPresent(i) ? (row.row ?? null) : null))
   const recordedClaims = presentClaims.map(async (claim, i) => {
     const row = recorded[i] ?? null
-    const urls = row && (await urlsOf(row.localFiles, contents))
-    return claim && row && urls && recordedClaim(row, claim, urls)
+    const urls = row && (await computeUrlsByKey(row.localFiles, contents))
+    return claim && row && urls && toRecordedClaim(row, claim, urls)
   })
   const asRecorded = await verifyEach(await Promise.all(recordedClaims))
   const apartFromFiles = await verifyEach(
     presentClaims.map((claim, i) => {
       const row = recorded[i] ?? null
       const isTried = asRecorded[i]?.verified !== true && (row?.localFiles.length ?? 0) > 0
-      return claim && row && isTried ? recordedClaim(row, claim, urlsIn(claim.requested)) : null
+      return claim && row && isTried ? toRecordedClaim(row, claim, toUrlsByKey(claim.requested)) : null
     }),
   )
   return asRequested.map((first, i) => {
@@ -112,7 +112,7 @@ async function verificationsOf(
         apartFromFiles[i]?.verified === true ? ', but the local files of the row differ or are missing' : ''
       return { verified: null, changed: `${changeText(change)}${ofFiles}` }
     }
-    return change?.record.burned === true && isMissing(first) ? { verified: null, changed: 'burned' } : first
+    return change?.record.burned === true && isTokenMissing(first) ? { verified: null, changed: 'burned' } : first
   })
 }
 
@@ -124,15 +124,15 @@ export const rowVerifyText = (verification: RowVerification): string | null =>
 
 interface DifferingRow {
   row: RunRow
-  claim: Claim
+  claim: ExpectedNft
   record: NftRecord
 }
 
 /** Returns the NFT's state as the server reports it; null if the server reports an update but not its metadata. */
-function presentClaim({ claim, record }: DifferingRow): Claim | null {
+function toPresentClaim({ claim, record }: DifferingRow): ExpectedNft | null {
   const owner = record.receiver_wallet_address ?? claim.owner
   if (!isUpdated(record)) return { ...claim, owner }
-  const requested = asRequested(record.request_metadata)
+  const requested = parseRequested(record.request_metadata)
   const metadataUrl = record.metadata_url ?? null
   return requested === null || metadataUrl === null ? null : { ...claim, owner, metadataUrl, requested }
 }
@@ -143,27 +143,30 @@ function presentClaim({ claim, record }: DifferingRow): Claim | null {
  *
  * @param urls the URLs of the row's local files, by key
  */
-function recordedClaim(
+function toRecordedClaim(
   { receiver, metadata, localFiles }: ManifestRow,
-  present: Claim,
+  present: ExpectedNft,
   urls: ReadonlyMap<string, string>,
-): Claim {
+): ExpectedNft {
   const localKeys = new Set(localFiles.map(({ key }) => key))
   const file_fields = metadata.file_fields.map(({ key, url }) => ({
     key,
     url: localKeys.has(key) ? (urls.get(key) ?? url) : url,
   }))
-  return { ...present, owner: receiver, requested: { ...proofIn(present.requested), ...metadata, file_fields } }
+  return { ...present, owner: receiver, requested: { ...readProof(present.requested), ...metadata, file_fields } }
 }
 
-const urlsIn = (metadata: Claim['requested']): Map<string, string> =>
+const toUrlsByKey = (metadata: ExpectedNft['requested']): Map<string, string> =>
   new Map((metadata?.file_fields ?? []).map(({ key, url }) => [key, url]))
 
 /** Returns the URLs of local files by their keys; null if a file can't be read. */
-async function urlsOf(files: ManifestRow['localFiles'], contents: LocalContents): Promise<Map<string, string> | null> {
+async function computeUrlsByKey(
+  files: ManifestRow['localFiles'],
+  contents: LocalContents,
+): Promise<Map<string, string> | null> {
   const urls = new Map<string, string>()
   try {
-    for (const { key, path } of files) urls.set(key, (await contents.of(path)).url)
+    for (const { key, path } of files) urls.set(key, (await contents.read(path)).url)
   } catch (error) {
     if (error instanceof GdnError) return null
     throw error
@@ -174,18 +177,18 @@ async function urlsOf(files: ManifestRow['localFiles'], contents: LocalContents)
 const isUpdated = ({ revision }: NftRecord): boolean => (revision ?? 0) > 0
 
 /** Returns whether the token is missing on the chain. */
-const isMissing = (verification: Verification | null): boolean =>
+const isTokenMissing = (verification: Verification | null): boolean =>
   verification?.verified === false && verification.isMissing === true
 
 function changeText({ claim, record }: DifferingRow): string {
-  const salt = asRequested(record.request_metadata)?.[PROVENANCE_SALT]
+  const salt = parseRequested(record.request_metadata)?.[PROVENANCE_SALT]
   const owner = record.receiver_wallet_address ?? claim.owner
-  const moved = sameAddress(owner, claim.owner) ? [] : [`transferred to ${owner}`]
+  const moved = isSameAddress(owner, claim.owner) ? [] : [`transferred to ${owner}`]
   const isRevealed = claim.requested?.[PROVENANCE_ROW] !== undefined && salt !== undefined
   return [...(isUpdated(record) ? [isRevealed ? 'revealed' : 'updated'] : []), ...moved].join(' and ')
 }
 
-async function claimOf({ result, row, sentMetadata }: RunRow): Promise<Claim | null> {
+async function toClaim({ result, row, sentMetadata }: RunRow): Promise<ExpectedNft | null> {
   if (result.status !== 'deployed') return null
   return {
     contractAddress: result.contract_address,
@@ -200,7 +203,7 @@ async function claimOf({ result, row, sentMetadata }: RunRow): Promise<Claim | n
  * Returns a function that reads current records. If the server doesn't respond, the function returns an empty list.
  * Each row that differs from its request is then reported as different, even if it was changed later.
  */
-export function recordsOf(deps: Deps, connect: () => Promise<Pick<Connection, 'client'>>): ReadRecords {
+export function createRecordReader(deps: Deps, connect: () => Promise<Pick<Connection, 'client'>>): ReadRecords {
   let client: Promise<Connection['client']> | null = null
   return async (ids) => {
     try {

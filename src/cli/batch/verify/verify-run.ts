@@ -7,7 +7,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
 import { differingRowsError } from '../report/run-error.ts'
-import { type ReadRecords, recordsOf, verifyRows } from './verify-rows.ts'
+import { createRecordReader, type ReadRecords, verifyRows } from './verify-rows.ts'
 import { VerifyTally } from './verify-tally.ts'
 
 /** Verifies a run that has already finished. */
@@ -19,7 +19,7 @@ export async function verifyFinished(
   flags: VerifyFlags,
 ): Promise<VerifyTally> {
   const server = await settings.server()
-  const records = recordsOf(deps, () => deps.connect(settings))
+  const records = createRecordReader(deps, () => deps.connect(settings))
   return await verifyRun(deps, { run, counts: run.counts }, options, { flags, server, records })
 }
 

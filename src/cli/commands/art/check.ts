@@ -1,8 +1,8 @@
 import type { ArtCheck } from '../../../art/check.ts'
 import type { ExplainedDeviation } from '../../../art/edition-report.ts'
 import { FITS, type Fit } from '../../../art/render/read-image.ts'
-import { sharedImages } from '../../../art/shared-images.ts'
-import { type Art, type ArtIssue, DEFAULT_SEED, MAX_COUNT } from '../../../art/types.ts'
+import { findSharedImages } from '../../../art/shared-images.ts'
+import { type Art, type ArtIssue, DEFAULT_SEED, MAX_NFT_COUNT } from '../../../art/types.ts'
 import { count as formatCount } from '../../../core/count.ts'
 import { EXIT, type ExitCode } from '../../../core/exit-codes.ts'
 import { shellWord } from '../../../core/shell-word.ts'
@@ -21,7 +21,7 @@ import { safe } from '../../io/io.ts'
 import { createOutput, type View } from '../../render/output.ts'
 
 /** Maximum number of deviations in text output. */
-const MAX_LISTED = 10
+const MAX_LISTED_DEVIATIONS = 10
 
 const VIEW: View = {
   fields: [
@@ -64,7 +64,7 @@ export function command(deps: Deps, run = check): GdnCommand {
 /** Adds the flags that define an edition. */
 export function addEditionFlags(command: GdnCommand): void {
   command.valueFlag('--count <n>', 'Number of NFTs, including one-of-ones', {
-    parse: integer(1, MAX_COUNT),
+    parse: integer(1, MAX_NFT_COUNT),
     required: true,
   })
   command.valueFlag('--seed <text>', `Text that seeds the random choices (${DEFAULT_SEED})`, notEmpty)
@@ -91,22 +91,22 @@ export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Pro
   ])
   const artCheck = checkArt(art, { count, seed })
   const images = await checkImages(deps, art, flags.fit ?? null)
-  const exitCode = exitCodeOf(artCheck, flags.strict === true)
+  const exitCode = toExitCode(artCheck, flags.strict === true)
   const deviations = explainDeviations(art, count - art.oneOfOnes.length, artCheck.deviations)
   const ofArt = await findArtWarnings(deps, art, count)
   const ofImages = imageWarnings(images, { mayThrow: exitCode === EXIT.ok, io, others: ofArt })
   printArtWarnings(io, ofImages)
-  const ofTraits = sharedImages(art, images.hashes)
+  const ofTraits = findSharedImages(art, images.hashes)
   const warnings = [...ofImages, ...ofTraits, ...ofArt]
   const record = checkRecord(art, artCheck, { seed, images, deviations, warnings })
   const isText = output.mode === 'table' && flags.fields === undefined
   // In text output, the reasons and warnings are sentences on stderr.
   await output.one(isText ? { ...record, reasons: undefined, warnings: undefined } : record)
   for (const { text } of artCheck.reasons) io.note(safe(text))
-  for (const { text } of deviations.slice(0, MAX_LISTED)) io.note(safe(text))
-  if (artCheck.deviations.length > MAX_LISTED)
-    io.note(`… and ${artCheck.deviations.length - MAX_LISTED} more. Add \`-o json\` to list all of them.`)
-  io.note(conclusion(artCheck, { path, isStrict: flags.strict === true }))
+  for (const { text } of deviations.slice(0, MAX_LISTED_DEVIATIONS)) io.note(safe(text))
+  if (artCheck.deviations.length > MAX_LISTED_DEVIATIONS)
+    io.note(`… and ${artCheck.deviations.length - MAX_LISTED_DEVIATIONS} more. Add \`-o json\` to list all of them.`)
+  io.note(formatConclusion(artCheck, { path, isStrict: flags.strict === true }))
   for (const kind of [ofTraits, ofArt]) printArtWarnings(io, kind)
   deps.setExitCode(exitCode)
 }
@@ -142,12 +142,12 @@ function checkRecord({ layers }: Art, artCheck: ArtCheck, { seed, images, deviat
   }
 }
 
-function exitCodeOf({ verdict, deviations }: ArtCheck, isStrict: boolean): ExitCode {
+function toExitCode({ verdict, deviations }: ArtCheck, isStrict: boolean): ExitCode {
   if (verdict === 'undecided') return EXIT.undecided
   return verdict === 'impossible' || (isStrict && deviations.length > 0) ? EXIT.refused : EXIT.ok
 }
 
-function conclusion(artCheck: ArtCheck, { path, isStrict }: { path: string; isStrict: boolean }): string {
+function formatConclusion(artCheck: ArtCheck, { path, isStrict }: { path: string; isStrict: boolean }): string {
   const { verdict, count, largest, deviations } = artCheck
   if (verdict === 'possible') {
     if (deviations.length === 0)

@@ -4,17 +4,24 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { makeEdition } from '../../../art/edition.ts'
 import { explainDeviations } from '../../../art/edition-report.ts'
 import type { GenerateResult } from '../../../art/generate/generate.ts'
-import { EDITION_FILE, MANIFEST_FILE, type Unfinished } from '../../../art/generate/output-folder.ts'
+import { EDITION_FILE, MANIFEST_FILE, type UnfinishedOutput } from '../../../art/generate/output-folder.ts'
 import { loadSharp } from '../../../art/render/load-sharp.ts'
 import type { Fit } from '../../../art/render/read-image.ts'
-import { sharedImages } from '../../../art/shared-images.ts'
-import { type Art, type ArtIssue, DEFAULT_SEED, type Edition, type EditionItem, MAX_COUNT } from '../../../art/types.ts'
+import { findSharedImages } from '../../../art/shared-images.ts'
+import {
+  type Art,
+  type ArtIssue,
+  DEFAULT_SEED,
+  type Edition,
+  type EditionItem,
+  MAX_NFT_COUNT,
+} from '../../../art/types.ts'
 import { count as formatCount } from '../../../core/count.ts'
 import { flagError, GdnError, isInterruption } from '../../../core/errors.ts'
 import { formatBytes } from '../../../core/format-bytes.ts'
 import { isInside } from '../../../core/is-inside.ts'
 import { shellWord } from '../../../core/shell-word.ts'
-import { type ChangedRows, changedRows } from '../../art/changed-rows.ts'
+import { countChangedRows, type RowChangeCounts } from '../../art/changed-rows.ts'
 import { findArtWarnings, printArtWarnings } from '../../art/check-images.ts'
 import { readArt } from '../../art/read-art.ts'
 import { roughDuration } from '../../batch/progress/progress-text.ts'
@@ -35,7 +42,7 @@ const MIN_RATED_IMAGES = 5
 /** Maximum number of manually added files that a warning lists. */
 const MAX_LISTED_FILES = 5
 /** Maximum number of deviations in text output. */
-const MAX_LISTED = 10
+const MAX_LISTED_DEVIATIONS = 10
 
 const VIEW: View = {
   fields: [
@@ -91,8 +98,8 @@ export function command(deps: Deps, run = generateArt): GdnCommand {
     .with(addEditionFlags)
     .valueFlag('--out <folder>', 'Output folder', { parse: notEmpty, required: true })
     .switchFlag('--strict', 'Fail if trait counts differ from the weights')
-    .valueFlag('--from <n>', 'Number of the first NFT to generate (1)', integer(1, MAX_COUNT))
-    .valueFlag('--only <n>', 'Number of NFTs to generate (all)', integer(1, MAX_COUNT))
+    .valueFlag('--from <n>', 'Number of the first NFT to generate (1)', integer(1, MAX_NFT_COUNT))
+    .valueFlag('--only <n>', 'Number of NFTs to generate (all)', integer(1, MAX_NFT_COUNT))
     .with(addFitFlag)
     .valueFlag(
       '--threads <n>',
@@ -107,8 +114,8 @@ export function command(deps: Deps, run = generateArt): GdnCommand {
 export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFlags): Promise<void> {
   const { io, cwd } = deps
   const output = createOutput(io, flags, VIEW)
-  const wanted = editionRequest(flags, cwd)
-  const { out, count, seed } = wanted
+  const request = editionRequest(flags, cwd)
+  const { out, count, seed } = request
   const art = await readArt(deps, path)
   refuseInputs(art, { path, out, cwd })
   const warnings: ArtIssue[] = []
@@ -117,16 +124,16 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     printArtWarnings(io, issues)
   }
   warn(await findArtWarnings(deps, art, count))
-  const { edition, result } = await makeImages(deps, art, { flags, wanted, warn })
+  const { edition, result } = await makeImages(deps, art, { flags, request, warn })
   const { images, kept, copied, edited, added } = result
-  const isDeleted = ({ isRecent }: Unfinished) => flags.clean === true && !isRecent
+  const isDeleted = ({ isRecent }: UnfinishedOutput) => flags.clean === true && !isRecent
   for (const folder of result.unfinished.filter(isDeleted)) await rm(folder.path, { recursive: true, force: true })
   const shown = (full: string) => relative(cwd, full) || '.'
   const manifest = shown(resolve(out, MANIFEST_FILE))
   const rows =
     result.former === null
       ? null
-      : await changedRows(join(result.former, MANIFEST_FILE), join(out, MANIFEST_FILE), result.changedImages)
+      : await countChangedRows(join(result.former, MANIFEST_FILE), join(out, MANIFEST_FILE), result.changedImages)
   const former = result.former === null ? null : shown(result.former)
   const deviations = explainDeviations(art, count - art.oneOfOnes.length, edition.deviations).map(({ text }) => text)
   const afterwards = outputWarnings({ out: shown(out), former, rows, edited, added })
@@ -150,8 +157,8 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     unfinished_folders: unfinished,
     warnings: [...warnings, ...afterwards],
   })
-  for (const text of deviations.slice(0, MAX_LISTED)) io.note(safe(text))
-  const more = deviations.length - MAX_LISTED
+  for (const text of deviations.slice(0, MAX_LISTED_DEVIATIONS)) io.note(safe(text))
+  const more = deviations.length - MAX_LISTED_DEVIATIONS
   if (more > 0) io.note(`… and ${formatCount(more, 'trait')} more. Add \`-o json\` to list all of them.`)
   if (former !== null) io.note(`The former folder is now ${safe(former)}.`)
   printArtWarnings(io, afterwards)
@@ -186,7 +193,7 @@ function editionRequest(flags: ArtGenerateFlags, cwd: string): EditionRequest {
 
 interface MakeOptions {
   flags: ArtGenerateFlags
-  wanted: EditionRequest
+  request: EditionRequest
   warn(issues: readonly ArtIssue[]): void
 }
 
@@ -194,9 +201,9 @@ interface MakeOptions {
 async function makeImages(
   { io, signals }: Deps,
   art: Art,
-  { flags, wanted, warn }: MakeOptions,
+  { flags, request, warn }: MakeOptions,
 ): Promise<{ edition: Edition; result: GenerateResult }> {
-  const { out, count, seed, from, only } = wanted
+  const { out, count, seed, from, only } = request
   const { generate } = await import('../../../art/generate/generate.ts')
   return await withProgress(io, 'Choosing the traits', async ({ update }) => {
     const edition = makeEdition(art, { count, seed, strict: flags.strict })
@@ -210,8 +217,8 @@ async function makeImages(
       threads: flags.threads ?? Math.min(DEFAULT_THREADS, availableParallelism()),
       signal: signals.signal,
       csvLine,
-      page: (readImage) => pageOf(edition, items, readImage),
-      onChecked: (hashes) => warn(sharedImages(art, hashes)),
+      renderPage: (readImage) => renderPage(edition, items, readImage),
+      onChecked: (hashes) => warn(findSharedImages(art, hashes)),
       onProgress: (progress) => update(progressText(progress, performance.now() - startedAt)),
     }).catch((error: unknown) => {
       const isInterrupted = error instanceof GdnError && isInterruption(error)
@@ -247,7 +254,7 @@ function noteUnfinished(
 interface ReplacedOutput {
   out: string
   former: string | null
-  rows: ChangedRows | null
+  rows: RowChangeCounts | null
   edited: readonly string[]
   added: readonly string[]
 }
@@ -281,21 +288,21 @@ function addedText(added: readonly string[], out: string, former: string | null)
 const changedImagesText = (images: number, manifest: string): string =>
   `${formatCount(images, 'image')} ${images === 1 ? 'differs' : 'differ'} from the former ${images === 1 ? 'one' : 'ones'}, but the rows are the same. If the NFTs of these rows are minted, compare the images: gdn plan ${shellWord(safe(manifest))}`
 
-const missingText = ({ missing, of }: ChangedRows, former: string): string =>
+const missingText = ({ missing, of }: RowChangeCounts, former: string): string =>
   `${missing} of the ${formatCount(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} missing from the new manifest. The rows remain in ${former}. To generate part of an edition, use another --out folder.`
 
 /**
  * Describes rows that have the number of an earlier NFT, but different content. An edition with such rows can't be used
  * to resume a drop that was minted from the former manifest.
  */
-const changedText = ({ changed, onlyImage, of }: ChangedRows, out: string, former: string): string =>
+const changedText = ({ changed, onlyImage, of }: RowChangeCounts, out: string, former: string): string =>
   `${changed} of the ${formatCount(of, 'row')} of the former manifest now ${changed === 1 ? 'has' : 'have'} different content under the same number${onlyImage === 0 ? '' : `, and ${onlyImage} of these ${onlyImage === 1 ? 'differs' : 'differ'} only in the image`}. If NFTs were minted from the former manifest, don't mint the new one. To change these NFTs, run \`gdn plan ${shellWord(safe(join(out, MANIFEST_FILE)))}\`. To restore the former edition, move ${out} away, and rename ${former} to ${out}.`
 
 /** Number of NFTs in the sample that the page shows. */
-const SAMPLE = 12
+const SAMPLE_SIZE = 12
 
 /** Returns the HTML of a page about the edition, with images of some of its NFTs. */
-async function pageOf(
+async function renderPage(
   edition: Edition,
   items: readonly EditionItem[],
   readImage: (item: EditionItem) => Promise<Buffer>,
@@ -306,8 +313,8 @@ async function pageOf(
   ])
   const sharp = await loadSharp()
   const view = new EditionView(edition)
-  return await view.page(
-    view.pick(SAMPLE, items),
+  return await view.renderPage(
+    view.pick(SAMPLE_SIZE, items),
     async (item) => await fileThumbnail(sharp, await readImage(item)),
     items,
   )

@@ -20,15 +20,15 @@ import { writeAtomically } from '../../io/write-file.ts'
 import { createOutput } from '../../render/output.ts'
 import { csvLine, type View } from '../../render/view.ts'
 import { resolveOutputFile } from '../../sheet/resolve-output-file.ts'
-import { throwProblems } from '../batch/validate.ts'
+import { throwManifestErrors } from '../batch/validate.ts'
 
 const DEFAULT_OUTPUT = 'manifest.csv'
-const FLAG = '--out'
+const OUT_FLAG = '--out'
 const MAX_COLUMNS = 1000
 /** Columns that come first, if they are used. */
 const LEADING_COLUMNS = ['id', 'title', 'description', 'image', 'file:animation_url']
 /** Maximum number of missing numbers and fields that a note shows. */
-const MAX_LISTED = 5
+const MAX_LISTED_TEXTS = 5
 
 const FIELDS = ['file', 'format', 'rows', 'images', 'columns', 'omitted_fields', 'warnings']
 const VIEW: View = {
@@ -63,8 +63,13 @@ export function command(deps: Deps, run = importBuild): GdnCommand {
 export async function importBuild(deps: Deps, folder: string, flags: ArtImportFlags): Promise<void> {
   const { io, cwd, signals } = deps
   const output = createOutput(io, flags, VIEW)
-  const { path, replace } = await resolveOutputFile(deps, DEFAULT_OUTPUT, { to: flags.out, force: flags.force }, FLAG)
-  if (!/\.csv$/i.test(path)) throw flagError(FLAG, 'must be a file whose name ends with .csv')
+  const { path, replace } = await resolveOutputFile(
+    deps,
+    DEFAULT_OUTPUT,
+    { to: flags.out, force: flags.force },
+    OUT_FLAG,
+  )
+  if (!/\.csv$/i.test(path)) throw flagError(OUT_FLAG, 'must be a file whose name ends with .csv')
   const { readBuild } = await import('../../../art/import/read-build.ts')
   const progress = await io.progress('Reading the metadata')
   let written: WrittenManifest
@@ -78,17 +83,17 @@ export async function importBuild(deps: Deps, folder: string, flags: ArtImportFl
         progress.update(`Reading the metadata: ${count(done, 'NFT')}`)
       },
     })
-    throwProblems({ issues: [...build.issues], issueCount: build.issues.length }, null)
+    throwManifestErrors({ issues: [...build.issues], issueCount: build.issues.length }, null)
     await refuseOutside(deps, folder, path)
     progress.update(`Checking ${count(build.nfts.length, 'NFT')}`)
     written = await writeManifest(build, { path, replace, cwd })
   } finally {
     progress.stop()
   }
-  const omitted = [...build.omitted.keys()].sort()
+  const omitted = [...build.omittedFieldCounts.keys()].sort()
   const { format } = build.folder
   const rows = build.nfts.length
-  const warnings = warningsOf(build)
+  const warnings = findWarnings(build)
   await output.one({
     file: path,
     format,
@@ -99,7 +104,7 @@ export async function importBuild(deps: Deps, folder: string, flags: ArtImportFl
     warnings,
   })
   printArtWarnings(io, warnings)
-  for (const note of notesOf(build, omitted)) io.note(safe(note))
+  for (const note of describeBuild(build, omitted)) io.note(safe(note))
   const below = relative(cwd, path)
   const shownPath = shellWord(safe(below.startsWith('..') ? path : below))
   io.note(`Check the manifest: gdn batch validate ${shownPath} -b <blockchain> --receiver <address>`)
@@ -116,9 +121,9 @@ async function refuseOutside({ cwd }: Deps, folder: string, path: string): Promi
   ])
   if (real === base || real.startsWith(base.endsWith(sep) ? base : `${base}${sep}`)) return
   throw flagError(
-    FLAG,
+    OUT_FLAG,
     `must be in a folder that contains ${folder}`,
-    `Use ${FLAG} ${shellWord(`${folder}/${DEFAULT_OUTPUT}`)}.`,
+    `Use ${OUT_FLAG} ${shellWord(`${folder}/${DEFAULT_OUTPUT}`)}.`,
   )
 }
 
@@ -138,7 +143,7 @@ async function writeManifest(
   ]
   if (columns.length > MAX_COLUMNS) {
     const message = `has ${columns.length} different traits and fields, more than ${MAX_COLUMNS}`
-    throwProblems({ issues: [{ place: { file: nfts[0]?.file }, message }], issueCount: 1 }, null)
+    throwManifestErrors({ issues: [{ place: { file: nfts[0]?.file }, message }], issueCount: 1 }, null)
   }
   let images = 0
   const lines = nfts.map(({ number, cells, files }) =>
@@ -157,14 +162,14 @@ async function writeManifest(
     // isn't checked as an address.
     const options = { blockchain: null, mayLackBlockchain: true, receiver: 'later', localFiles: true }
     const { issues, issueCount } = await validateManifest({ path: draft }, options)
-    throwProblems({ issues: issues.map((issue) => atMetadata(issue, columns, nfts)), issueCount }, null)
+    throwManifestErrors({ issues: issues.map((issue) => locateInMetadata(issue, columns, nfts)), issueCount }, null)
   }
-  await writeAtomically(path, text, { replace, flag: FLAG, check })
+  await writeAtomically(path, text, { replace, flag: OUT_FLAG, check })
   return { images, columns }
 }
 
 /** Returns a problem of the manifest, located in the metadata file that the value comes from. */
-function atMetadata(
+function locateInMetadata(
   { place, message, hint }: ManifestIssue,
   columns: readonly string[],
   nfts: readonly BuildNft[],
@@ -181,14 +186,14 @@ function atMetadata(
   }
 }
 
-function notesOf(build: Build, omitted: readonly string[]): string[] {
+function describeBuild(build: Build, omitted: readonly string[]): string[] {
   const notes: string[] = []
-  const { emptyTraits, localInsteadOfUrl, collection } = build
+  const { emptyTraitCount, replacedUrlCount, collection } = build
   if (omitted.length > 0) notes.push(`Omitted fields: ${omitted.join(', ')}`)
-  if (emptyTraits > 0) notes.push(`Omitted ${count(emptyTraits, 'trait')} without a value.`)
-  if (localInsteadOfUrl > 0) {
+  if (emptyTraitCount > 0) notes.push(`Omitted ${count(emptyTraitCount, 'trait')} without a value.`)
+  if (replacedUrlCount > 0) {
     notes.push(
-      `For ${count(localInsteadOfUrl, 'file')}, the manifest contains the local path instead of the URL from the metadata.`,
+      `For ${count(replacedUrlCount, 'file')}, the manifest contains the local path instead of the URL from the metadata.`,
     )
   }
   if (collection !== null)
@@ -197,8 +202,10 @@ function notesOf(build: Build, omitted: readonly string[]): string[] {
 }
 
 /** Returns warnings about a build that can be imported but probably isn't what the user intends. */
-function warningsOf({ nfts, folder }: Build): ArtIssue[] {
-  const ignored = folder.ignored.map((file): ArtIssue => ({ place: { file }, message: 'the folder is not imported' }))
+function findWarnings({ nfts, folder }: Build): ArtIssue[] {
+  const ignored = folder.ignoredFolders.map(
+    (file): ArtIssue => ({ place: { file }, message: 'the folder is not imported' }),
+  )
   const ofTexts = [...equalNames(nfts), ...defaultDescription(nfts), ...findCaseVariants(nfts)]
   return [...ignored, ...ofTexts, ...missingNumbers(nfts), ...otherNumbers(nfts), ...imageWarnings(nfts, folder)]
 }
@@ -248,8 +255,8 @@ function findCaseVariants(nfts: readonly BuildNft[]): ArtIssue[] {
   return warnings
 }
 
-const listTexts = (texts: readonly string[], total = texts.length): string =>
-  `${texts.slice(0, MAX_LISTED).join(', ')}${total > MAX_LISTED ? ` and ${total - MAX_LISTED} more` : ''}`
+const formatTexts = (texts: readonly string[], total = texts.length): string =>
+  `${texts.slice(0, MAX_LISTED_TEXTS).join(', ')}${total > MAX_LISTED_TEXTS ? ` and ${total - MAX_LISTED_TEXTS} more` : ''}`
 
 function equalNames(nfts: readonly BuildNft[]): ArtIssue[] {
   const byName = new Map<string, BuildNft[]>()
@@ -262,7 +269,7 @@ function equalNames(nfts: readonly BuildNft[]): ArtIssue[] {
   return [...byName].flatMap(([name, all]) => {
     const [, second] = all
     if (second === undefined) return []
-    const numbers = listTexts(all.map(({ number }) => String(number)))
+    const numbers = formatTexts(all.map(({ number }) => String(number)))
     const place = { file: second.file, field: `${second.within}name` }
     return [{ place, message: `${quoted(name)} is the name of ${all.length} NFTs: ${numbers}` }]
   })
@@ -274,10 +281,10 @@ function missingNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
   const missing = last - first + 1 - numbers.size
   if (missing === 0) return []
   const listedNumbers: string[] = []
-  for (let number = first; number <= last && listedNumbers.length < MAX_LISTED; number++) {
+  for (let number = first; number <= last && listedNumbers.length < MAX_LISTED_TEXTS; number++) {
     if (!numbers.has(number)) listedNumbers.push(String(number))
   }
-  return [{ place: {}, message: `Missing numbers: ${listTexts(listedNumbers, missing)}` }]
+  return [{ place: {}, message: `Missing numbers: ${formatTexts(listedNumbers, missing)}` }]
 }
 
 /** Finds metadata that refers to an image with a different number, for example because two files were swapped. */
@@ -296,7 +303,7 @@ function otherNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
   })
   return mismatches.length === 0
     ? []
-    : [{ place: {}, message: `Images whose number differs from the number of their NFT: ${listTexts(mismatches)}` }]
+    : [{ place: {}, message: `Images whose number differs from the number of their NFT: ${formatTexts(mismatches)}` }]
 }
 
 /** Returns warnings about images that several NFTs share, and about images that no NFT uses. */
@@ -315,9 +322,9 @@ function imageWarnings(nfts: readonly BuildNft[], folder: Build['folder']): ArtI
     .map((name) => join(folder.images, name))
     .filter((path) => !used.has(path))
     .sort()
-  const files = shared.map(([path, numbers]) => `${path} (${listTexts(numbers.map(String))})`)
+  const files = shared.map(([path, numbers]) => `${path} (${formatTexts(numbers.map(String))})`)
   return [
-    ...(shared.length === 0 ? [] : [`Images that several NFTs use: ${listTexts(files)}`]),
-    ...(unused.length === 0 ? [] : [`Images that no NFT uses: ${listTexts(unused)}`]),
+    ...(shared.length === 0 ? [] : [`Images that several NFTs use: ${formatTexts(files)}`]),
+    ...(unused.length === 0 ? [] : [`Images that no NFT uses: ${formatTexts(unused)}`]),
   ].map((message) => ({ place: {}, message }))
 }

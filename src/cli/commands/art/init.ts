@@ -5,7 +5,7 @@ import { addCommonFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 
 /** Maximum number of skipped files that a note lists. */
-const MAX_LISTED = 5
+const MAX_LISTED_FILES = 5
 
 export function command(deps: Deps, run = init): GdnCommand {
   return new GdnCommand({
@@ -29,8 +29,8 @@ export async function init({ io, cwd }: Pick<Deps, 'io' | 'cwd'>, folder: string
   const traits = layers.reduce((sum, layer) => sum + layer.traits.length, 0)
   await io.data(printArt(layers, folder))
   if (skipped.length > 0) {
-    const more = skipped.length > MAX_LISTED ? ` and ${skipped.length - MAX_LISTED} more` : ''
-    io.note(safe(`Skipped ${count(skipped.length, 'file')}: ${skipped.slice(0, MAX_LISTED).join(', ')}${more}`))
+    const more = skipped.length > MAX_LISTED_FILES ? ` and ${skipped.length - MAX_LISTED_FILES} more` : ''
+    io.note(safe(`Skipped ${count(skipped.length, 'file')}: ${skipped.slice(0, MAX_LISTED_FILES).join(', ')}${more}`))
   }
   io.note(`Found ${count(layers.length, 'layer')} with ${count(traits, 'trait')}.
 Check the file: gdn art check art.yaml --count <n>`)

@@ -4,7 +4,7 @@ import { makeEdition } from '../../../art/edition.ts'
 import { explainDeviations } from '../../../art/edition-report.ts'
 import { type Fit, readImageFile } from '../../../art/render/read-image.ts'
 import type { Renderer } from '../../../art/render/renderer.ts'
-import { sharedImages } from '../../../art/shared-images.ts'
+import { findSharedImages } from '../../../art/shared-images.ts'
 import { type Art, type ArtIssue, DEFAULT_SEED, type EditionItem } from '../../../art/types.ts'
 import { count as formatCount } from '../../../core/count.ts'
 import { flagError } from '../../../core/errors.ts'
@@ -17,7 +17,7 @@ import { readArt } from '../../art/read-art.ts'
 import { GdnCommand, requiredFlagError } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, integer, notEmpty, type OutputFlags } from '../../flags/common.ts'
-import { tilesOf } from '../../image/preview.ts'
+import { findTileLayout } from '../../image/preview.ts'
 import type { TileSource } from '../../image/tiles.ts'
 import { safe } from '../../io/io.ts'
 import { withProgress } from '../../io/progress.ts'
@@ -27,9 +27,9 @@ import { openSheet, resolveOutputFile } from '../../sheet/resolve-output-file.ts
 import { addEditionFlags, addFitFlag } from './check.ts'
 
 const DEFAULT_OUTPUT = 'art-preview.html'
-const FLAG = '--out'
+const OUT_FLAG = '--out'
 const SAMPLE_SIZE = 12
-const MAX_SAMPLE = 500
+const MAX_SAMPLE_SIZE = 500
 /** Height of an image, in terminal lines. */
 const TILE_LINES = 3
 
@@ -62,7 +62,7 @@ export function command(deps: Deps, run = preview): GdnCommand {
   })
     .argument('<art.yaml>')
     .with(addEditionFlags)
-    .valueFlag('--sample <n>', `Number of NFTs in the sample (${SAMPLE_SIZE})`, integer(1, MAX_SAMPLE))
+    .valueFlag('--sample <n>', `Number of NFTs in the sample (${SAMPLE_SIZE})`, integer(1, MAX_SAMPLE_SIZE))
     .with(addFitFlag)
     .valueFlag('--out <file>', `Write a page to this file (${DEFAULT_OUTPUT} with --open)`, notEmpty)
     .switchFlag('--force', 'Overwrite an existing file')
@@ -80,18 +80,22 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   const art = await readArt(deps, path)
   if (hasPage) await refuseInputs(art, { path, out: resolve(deps.cwd, flags.out ?? DEFAULT_OUTPUT), cwd: deps.cwd })
   const where = hasPage
-    ? await resolveOutputFile(deps, DEFAULT_OUTPUT, { to: flags.out, force: flags.force }, FLAG)
+    ? await resolveOutputFile(deps, DEFAULT_OUTPUT, { to: flags.out, force: flags.force }, OUT_FLAG)
     : null
   const edition = await withProgress(io, 'Choosing the traits', async () => makeEdition(art, { count, seed }))
   const images = await checkImages(deps, art, flags.fit ?? null)
   const ofArt = await findArtWarnings(deps, art, count)
-  const kinds = [imageWarnings(images, { mayThrow: true, io, others: ofArt }), sharedImages(art, images.hashes), ofArt]
+  const kinds = [
+    imageWarnings(images, { mayThrow: true, io, others: ofArt }),
+    findSharedImages(art, images.hashes),
+    ofArt,
+  ]
   for (const warnings of kinds) printArtWarnings(io, warnings)
   const { EditionView } = await import('../../art/edition-view.ts')
   const view = new EditionView(edition)
   const picked = view.pick(sample)
   if (where !== null) await writePage(deps, view, picked, { ...where, fit: flags.fit ?? null })
-  await output.many(recordsOf(view, picked, io.settings.machine ? kinds.flat() : []))
+  await output.many(toRecords(view, picked, io.settings.machine ? kinds.flat() : []))
   await drawSample(deps, view, picked, flags.fit ?? null, output.mode === 'table')
   const deviations = explainDeviations(art, count - art.oneOfOnes.length, edition.deviations)
   for (const { text } of deviations.slice(0, 5)) io.note(safe(text))
@@ -105,14 +109,14 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
 }
 
 /** @param warnings warnings to yield as records after the NFTs, for formats that print nothing else */
-async function* recordsOf(
+async function* toRecords(
   view: EditionView,
   picked: RepresentativeNfts,
   warnings: readonly ArtIssue[],
 ): AsyncGenerator<DataRecord> {
   for (const group of ['rarest', 'commonest', 'sample'] as const) {
     for (const item of picked[group]) {
-      const { number, title, attributes, isOneOfOne, rarity } = view.nft(item, null)
+      const { number, title, attributes, isOneOfOne, rarity } = view.toPageNft(item, null)
       yield {
         ...{ number, title, group, rank: rarity?.rank ?? null, score: rarity?.score ?? null },
         rarest: rarity?.rarest ?? [],
@@ -137,20 +141,20 @@ async function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: s
   ])
   for (const [input, name] of inputs) {
     if (!(await isSameFile(input, out))) continue
-    throw flagError(FLAG, `the file is ${name}, which is an input of the edition`, 'Use another file.')
+    throw flagError(OUT_FLAG, `the file is ${name}, which is an input of the edition`, 'Use another file.')
   }
   for (const layerFolder of new Set(art.layers.map((layer) => layer.folder))) {
     const layers = await real(layerFolder)
     // A layer folder may also contain `art.yaml`. If so, the page may be in this folder too.
     if (isInside(base, layers) || !isInside(folder, layers)) continue
     const message = `the file is in ${relative(cwd, layerFolder) || '.'}, which contains layers`
-    throw flagError(FLAG, message, 'Use a file outside the layer folders.')
+    throw flagError(OUT_FLAG, message, 'Use a file outside the layer folders.')
   }
   const { EDITION_FILE, MANIFEST_FILE } = await import('../../../art/generate/output-folder.ts')
   const isOfEdition = [EDITION_FILE, MANIFEST_FILE].includes(basename(out).toLowerCase())
   if (!isOfEdition || !(await pathExists(join(folder, EDITION_FILE)))) return
   const message = `the file belongs to the edition in ${relative(cwd, dirname(out)) || '.'}`
-  throw flagError(FLAG, message, `Use another file, such as ${DEFAULT_OUTPUT}.`)
+  throw flagError(OUT_FLAG, message, `Use another file, such as ${DEFAULT_OUTPUT}.`)
 }
 
 /** Returns whether two paths are the same file, even on case-insensitive file systems. */
@@ -181,7 +185,7 @@ async function writePage(
   const { render } = await renderer(art, fit)
   let made = 0
   const html = await withProgress(io, 'Generating images', ({ update }) =>
-    view.page(picked, async (item: EditionItem) => {
+    view.renderPage(picked, async (item: EditionItem) => {
       signals.signal.throwIfAborted()
       made++
       update(`Generating images: ${made}`)
@@ -190,7 +194,7 @@ async function writePage(
       return await fileThumbnail(sharp, await readImageFile({ ...oneOfOne, file: oneOfOne.image }))
     }),
   )
-  await writeAtomically(path, html, { replace, flag: FLAG })
+  await writeAtomically(path, html, { replace, flag: OUT_FLAG })
 }
 
 /** Draws images of the sample if stdout is a terminal that can display images. */
@@ -201,7 +205,7 @@ async function drawSample(
   fit: Fit | null,
   isTable: boolean,
 ) {
-  const layout = isTable ? tilesOf(deps) : null
+  const layout = isTable ? findTileLayout(deps) : null
   if (layout === null) return
   const { art } = view.edition
   const [{ drawTiles }, { decodeImage }] = await Promise.all([
@@ -217,7 +221,7 @@ async function drawSample(
       oneOfOne === undefined
         ? await render(item)
         : await decodeImage(await readImageFile({ ...oneOfOne, file: oneOfOne.image }))
-    return { title: view.nft(item, null).title, read }
+    return { title: view.toPageNft(item, null).title, read }
   })
   await drawTiles(deps, sources, layout)
   if (picked.sample.length + picked.rarest.length > items.length) {

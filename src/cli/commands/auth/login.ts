@@ -5,9 +5,9 @@ import { GdnError } from '../../../core/errors.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { OPENSEA_URL } from '../../../marketplace/opensea.ts'
 import { GdnCommand } from '../../command.ts'
-import { tryKey } from '../../connect/check-key.ts'
+import { verifyKey } from '../../connect/check-key.ts'
 import { readApiKey } from '../../connect/read-key.ts'
-import { maskedKey, placeOfKey, saveKey } from '../../connect/save-key.ts'
+import { describeKeyPlace, maskedKey, saveKey } from '../../connect/save-key.ts'
 import type { Deps } from '../../deps.ts'
 import {
   addOutputFlags,
@@ -69,7 +69,7 @@ export async function login(deps: Deps, flags: LoginFlags): Promise<void> {
     await output.one(record)
   }
   const checked = flags.check === false ? 'The key was not checked.' : 'The key works.'
-  io.note(`${checked} It is saved in ${safe(placeOfKey(deps, keptIn))}.`)
+  io.note(`${checked} It is saved in ${safe(describeKeyPlace(deps, keptIn))}.`)
   io.note(`gdn sends the key only to ${server.origin}.`)
   if (isSet(deps.env.GDN_API_KEY)) io.warn('GDN_API_KEY is set and overrides the saved key until you unset it.')
   if (server.origin === OPENSEA_URL) io.note('To refresh metadata on OpenSea: gdn nft refresh')
@@ -83,7 +83,7 @@ async function checkKey(deps: Deps, flags: LoginFlags, server: Server, key: Secr
   const progress = await deps.io.progress(`Checking the key at ${server.origin}`)
   try {
     const { client } = await deps.connect({ ...settings, apiKey: async () => key })
-    await tryKey(client, deps.signals.signal)
+    await verifyKey(client, deps.signals.signal)
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     const refused = error.code === 'unauthorized' || error.code === 'forbidden'

@@ -1,5 +1,5 @@
-import { forgetApiKey, savedOrigins } from '../../../config/saved-keys.ts'
-import { checkedOrigin } from '../../../config/server.ts'
+import { forgetApiKey, listSavedOrigins } from '../../../config/saved-keys.ts'
+import { parseServerOrigin } from '../../../config/server.ts'
 import { GdnCommand, noServerNamedError } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
@@ -29,7 +29,9 @@ export function command(deps: Deps, run = logout): GdnCommand {
 export async function logout(deps: Deps, flags: LogoutFlags): Promise<void> {
   const { io, env, openKeyring } = deps
   const output = createOutput(io, flags, VIEW)
-  const origins = flags.all ? (await savedOrigins(env)).map(({ origin }) => origin) : [await originNamed(deps, flags)]
+  const origins = flags.all
+    ? (await listSavedOrigins(env)).map(({ origin }) => origin)
+    : [await resolveOrigin(deps, flags)]
   const deleted: { server: string; kept_in: string }[] = []
   for (const origin of origins) {
     const keptIn = await forgetApiKey(env, origin, openKeyring)
@@ -44,9 +46,9 @@ export async function logout(deps: Deps, flags: LogoutFlags): Promise<void> {
   if (isOutputRequested(flags)) await output.many(deleted)
 }
 
-async function originNamed(deps: Deps, flags: LogoutFlags): Promise<string> {
+async function resolveOrigin(deps: Deps, flags: LogoutFlags): Promise<string> {
   const { baseUrl } = await deps.settings(flags)
-  if (baseUrl !== null) return checkedOrigin(baseUrl.value)
+  if (baseUrl !== null) return parseServerOrigin(baseUrl.value)
   throw noServerNamedError(
     '--base-url',
     'Add --base-url <url>, or --all. Run `gdn auth status` to list the saved keys.',

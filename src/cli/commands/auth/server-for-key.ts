@@ -1,4 +1,4 @@
-import { isOwn } from '../../../config/api-key.ts'
+import { isOriginOfProfile } from '../../../config/api-key.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
@@ -23,7 +23,7 @@ export async function serverForKey({ env }: Deps, settings: Settings): Promise<S
     })
   }
   const server = await settings.server()
-  if (server.source !== 'project' || isOwn(server.origin, await readUserConfig(env))) return server
+  if (server.source !== 'project' || isOriginOfProfile(server.origin, await readUserConfig(env))) return server
   throw new GdnError('usage', `the server ${server.origin} is set only by ${server.from}`, {
     place: { flag: '--base-url' },
     hint: `If the key is for that server, add --base-url ${server.baseUrl}.`,

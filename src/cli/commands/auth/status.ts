@@ -1,13 +1,13 @@
-import { localApiKeyFile, localApiKeyIfThere, runningBackend } from '../../../config/local-backend.ts'
+import { findRunningBackend, localApiKeyFile, localApiKeyIfThere } from '../../../config/local-backend.ts'
 import { credentialsFile, localDataDirectory } from '../../../config/paths.ts'
-import { savedApiKey, savedOrigins } from '../../../config/saved-keys.ts'
-import { checkedOrigin } from '../../../config/server.ts'
+import { listSavedOrigins, readSavedApiKey } from '../../../config/saved-keys.ts'
+import { parseServerOrigin } from '../../../config/server.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import { Secret } from '../../../core/secret.ts'
 import { GdnCommand } from '../../command.ts'
-import { tryKey } from '../../connect/check-key.ts'
+import { verifyKey } from '../../connect/check-key.ts'
 import { maskedKey } from '../../connect/save-key.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
@@ -89,15 +89,15 @@ export async function status(deps: Deps, flags: StatusFlags): Promise<void> {
 async function findKeys(deps: Deps, flags: StatusFlags): Promise<KeyWithSource[]> {
   const { env, openKeyring } = deps
   const settings = await deps.settings(flags)
-  const serverInUse = settings.baseUrl === null ? null : checkedOrigin(settings.baseUrl.value)
+  const serverInUse = settings.baseUrl === null ? null : parseServerOrigin(settings.baseUrl.value)
   const profiles = Object.entries((await readUserConfig(env)).profiles ?? {})
   const profilesOf = (origin: string) =>
     profiles
-      .flatMap(([name, { base_url }]) => (base_url && checkedOrigin(base_url) === origin ? [name] : []))
+      .flatMap(([name, { base_url }]) => (base_url && parseServerOrigin(base_url) === origin ? [name] : []))
       .join(', ')
   const variable = isSet(env.GDN_API_KEY) ? new Secret(env.GDN_API_KEY ?? '') : null
 
-  const keys: KeyWithSource[] = (await savedOrigins(env)).map(({ origin, keptIn }) => ({
+  const keys: KeyWithSource[] = (await listSavedOrigins(env)).map(({ origin, keptIn }) => ({
     server: origin,
     url: origin === serverInUse ? (settings.baseUrl?.value ?? origin) : origin,
     in_use: origin === serverInUse && variable === null,
@@ -105,7 +105,7 @@ async function findKeys(deps: Deps, flags: StatusFlags): Promise<KeyWithSource[]
     kept_in: keptIn,
     place: keptIn === 'file' ? credentialsFile(env) : 'system keyring',
     async key() {
-      const key = await savedApiKey(env, origin, openKeyring)
+      const key = await readSavedApiKey(env, origin, openKeyring)
       if (key !== null) return key
       throw new GdnError('unauthorized', 'the key was deleted in the meantime')
     },
@@ -131,7 +131,7 @@ async function localKey({ env }: Deps, isInUse: boolean): Promise<KeyWithSource[
   const dataDir = localDataDirectory(env)
   const key = await localApiKeyIfThere(dataDir).catch((error: unknown) => error)
   if (key === null) return []
-  const backend = await runningBackend(dataDir)
+  const backend = await findRunningBackend(dataDir)
   return [
     {
       server: 'local',
@@ -153,5 +153,5 @@ async function check(deps: Deps, flags: StatusFlags, url: string | null, key: Se
   const { local: _local, profile: _profile, ...otherFlags } = flags
   const settings = await deps.settings({ ...otherFlags, baseUrl: url })
   const { client } = await deps.connect({ ...settings, apiKey: async () => key })
-  await tryKey(client, deps.signals.signal)
+  await verifyKey(client, deps.signals.signal)
 }

@@ -1,7 +1,7 @@
 import { listRuns, runStatuses } from '../../../batch/runs/runs.ts'
 import { count } from '../../../core/count.ts'
 import { runData, runView } from '../../batch/report/run-view.ts'
-import { commandRunRecords } from '../../batch/runs/command-runs.ts'
+import { readCommandRecords } from '../../batch/runs/command-runs.ts'
 import { resolveServer } from '../../batch/runs/resolve-server.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -37,7 +37,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const all = await listRuns(stateDir)
   const runs = server === undefined ? all : all.filter((run) => server.has(run))
   const batches = (await runStatuses(stateDir, runs)).map(runData)
-  const commands = await commandRunRecords(stateDir, server)
+  const commands = await readCommandRecords(stateDir, server)
   const records = [...batches, ...(flags.all === true ? commands : [])].sort((a, b) =>
     String(b.started_at).localeCompare(String(a.started_at)),
   )

@@ -1,10 +1,10 @@
-import { NoServer } from '../../../config/server.ts'
+import { NoServerError } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
 import { formatProblem, GdnError } from '../../../core/errors.ts'
 import type { Column } from '../../../manifest/columns.ts'
 import type { ManifestIssue, ManifestRow } from '../../../manifest/row.ts'
-import type { Finding, Findings } from '../../../marketplace/finding.ts'
+import type { Findings, MarketplaceFinding } from '../../../marketplace/finding.ts'
 import type { Marketplace, RuleName } from '../../../marketplace/rules.ts'
 import { CONTRACT_URI_CALL, decodeString } from '../../../verify/abi.ts'
 import { printWarnings } from '../../batch/check-files.ts'
@@ -21,7 +21,7 @@ export interface MarketplaceCheck {
     errors: ManifestIssue[]
     warnings: ManifestIssue[]
     /** The fields of the command's record. */
-    fields: { findings: Finding[]; hints: Finding[] }
+    fields: { findings: MarketplaceFinding[]; hints: MarketplaceFinding[] }
   }>
 }
 
@@ -101,7 +101,7 @@ async function collectionMetadata(
     }
   } catch (error) {
     if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
-    if (!(error instanceof NoServer)) return error.message
+    if (!(error instanceof NoServerError)) return error.message
     return settings.contract === null
       ? 'no collection is selected'
       : `${error.message}, so the collection's metadata can't be read`

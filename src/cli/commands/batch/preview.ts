@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, extname } from 'node:path'
-import { sameAddress } from '../../../api/same-address.ts'
+import { isSameAddress } from '../../../api/same-address.ts'
 import { DuplicateRows } from '../../../batch/rows/duplicate-rows.ts'
 import { openOutcomes } from '../../../batch/runs/run-rows.ts'
 import { listRuns, type Run } from '../../../batch/runs/runs.ts'
@@ -13,8 +13,8 @@ import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../../batch
 import {
   MappedColumns,
   manifestOptions,
-  manifestPath,
   manifestSource,
+  resolveManifestPath,
   warnOfUnreadProjectFile,
   withEnsNames,
 } from '../../batch/options/manifest-options.ts'
@@ -25,10 +25,10 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, type View } from '../../render/output.ts'
-import type { CardRarity, ManifestCards } from '../../sheet/manifest-card.ts'
+import type { CardRarity, ManifestCardOptions } from '../../sheet/manifest-card.ts'
 import { addSheetFlags, openSheet, resolveOutputFile, type SheetFlags } from '../../sheet/resolve-output-file.ts'
 import { SheetFile } from '../../sheet/sheet-file.ts'
-import { findCollection, throwProblems } from './validate.ts'
+import { findCollection, throwManifestErrors } from './validate.ts'
 
 export interface PreviewFlags extends BatchMintFlags, SheetFlags {
   remoteImages?: boolean
@@ -76,24 +76,24 @@ export function command(deps: Deps, run = preview): GdnCommand {
     .action(async (manifest: string, flags: PreviewFlags) => await run(deps, manifest, flags))
 }
 
-const MAX_ISSUES = 1000
+const MAX_STORED_ISSUES = 1000
 
 const hasImageOnTheWeb = ({ metadata }: ManifestRow) =>
   metadata.file_fields.some(({ key, url }) => key === 'image' && /^https?:/i.test(url))
 
-const OTHER_COLLECTIONS =
+const OTHER_COLLECTIONS_NOTE =
   'The manifest also has runs in other collections. To show the NFTs of another run, add --contract <address>.'
 
 /** Returns the runs of a manifest in the collection and on the server that the flags specify, newest first. */
-async function runsOf(deps: Deps, manifest: string, flags: PreviewFlags, stateDir: string): Promise<Run[]> {
-  const path = await manifestPath(deps, manifest)
+async function findRuns(deps: Deps, manifest: string, flags: PreviewFlags, stateDir: string): Promise<Run[]> {
+  const path = await resolveManifestPath(deps, manifest)
   if (path === null) return []
   const server = await resolveServer(deps, flags)
   const { contract } = flags
   const fits = (run: Run) =>
     run.manifestPath === path &&
     (server === undefined || server.has(run)) &&
-    (contract === undefined || sameAddress(run.contractAddress, contract))
+    (contract === undefined || isSameAddress(run.contractAddress, contract))
   return (await listRuns(stateDir)).filter(fits)
 }
 
@@ -101,11 +101,11 @@ async function runsOf(deps: Deps, manifest: string, flags: PreviewFlags, stateDi
  * Reads a manifest and ranks its valid rows by rarity. Returns the rarities by row number, starting at 0; null if no
  * row has a trait.
  */
-async function rarityOfRows(
+async function rankRows(
   { io, signals }: Deps,
   reading: ManifestReading,
 ): Promise<((row: number) => CardRarity | null) | null> {
-  const { RAREST, Rarity, traitText } = await import('../../../marketplace/rarity.ts')
+  const { MAX_RAREST_TRAITS, Rarity, traitText } = await import('../../../marketplace/rarity.ts')
   const rarity = new Rarity()
   const progress = await io.progress('Counting the traits')
   try {
@@ -122,7 +122,7 @@ async function rarityOfRows(
     const rank = ranking.ranks[row]
     // The manifest may have grown since its rows were ranked.
     if (rank === undefined) return null
-    return { rank, of: ranking.size, rarest: ranking.rarest(row, RAREST).map(traitText) }
+    return { rank, rankedRows: ranking.size, rarest: ranking.rarestTraits(row, MAX_RAREST_TRAITS).map(traitText) }
   }
 }
 
@@ -135,7 +135,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   const mapped = new MappedColumns(io, settings)
   const reading = await openReading(deps, manifest, { flags, settings, mapped })
   // The rank of the first row depends on all rows, so the manifest is read twice. Standard input can't be read twice.
-  const rarities = manifest === '-' ? null : await rarityOfRows(deps, reading)
+  const rarities = manifest === '-' ? null : await rankRows(deps, reading)
   const [{ rowCard, invalidRowCard }, { previewTop }, { PAGE_END }] = await Promise.all([
     import('../../sheet/manifest-card.ts'),
     import('../../sheet/preview-top.ts'),
@@ -143,20 +143,21 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   ])
   const folder = await realpath(dirname(path)).catch(() => dirname(path))
   const cardOptions = { place: { page: path, folder }, remoteImages: flags.remoteImages ?? false }
-  const [run = null, ...olderRuns] = await runsOf(deps, manifest, flags, settings.stateDir)
+  const [run = null, ...olderRuns] = await findRuns(deps, manifest, flags, settings.stateDir)
   const outcomes = run === null ? null : await openOutcomes(run)
   const sheet = await SheetFile.open(path)
   const progress = await io.progress('Reading the manifest')
-  const cards = new Cards({ sheet, html: { rowCard, invalidRowCard }, cardOptions, outcomes, rarities })
+  const cards = new CardWriter({ sheet, renderers: { rowCard, invalidRowCard }, cardOptions, outcomes, rarities })
   try {
     for await (const block of reading.blocks()) {
       for (const item of block) await cards.add(item)
       progress.update(`Reading the manifest: ${count(cards.rows, 'row')}`)
       deps.signals.signal.throwIfAborted()
     }
-    await cards.settle()
+    await cards.writePendingCard()
     // If the file itself can't be read, there is nothing to preview.
-    if (cards.rows === 0 && cards.issues.every(({ place }) => place.line === undefined)) throwProblems(cards, null)
+    if (cards.rows === 0 && cards.issues.every(({ place }) => place.line === undefined))
+      throwManifestErrors(cards, null)
     const begun = run === null ? null : { name: run.name, sent: cards.sentRows, minted: cards.minted }
     const top = { name, target: reading.target, remoteImages: cardOptions.remoteImages, now: deps.now(), run: begun }
     await sheet.finish(previewTop({ ...cards.figures, ...top }), PAGE_END, replace)
@@ -180,10 +181,10 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   io.note(`Wrote ${safe(path)}`)
   if (!io.settings.machine) printDuplicates(deps, cards.duplicates, manifest)
   if (run !== null && minted > 0) io.note(`The run ${safe(run.name)} has minted ${minted} of ${count(rows, 'row')}.`)
-  const isOtherCollection = (other: Run) => !sameAddress(other.contractAddress, run?.contractAddress ?? '')
-  if (olderRuns.some(isOtherCollection)) io.note(OTHER_COLLECTIONS)
+  const isOtherCollection = (other: Run) => !isSameAddress(other.contractAddress, run?.contractAddress ?? '')
+  if (olderRuns.some(isOtherCollection)) io.note(OTHER_COLLECTIONS_NOTE)
   if (flags.open) await openSheet(deps, path)
-  throwProblems(cards, null)
+  throwManifestErrors(cards, null)
 }
 
 async function openReading(
@@ -203,38 +204,38 @@ async function openReading(
   })
 }
 
-interface CardsDeps {
+interface CardWriterDeps {
   sheet: SheetFile
-  html: Pick<typeof import('../../sheet/manifest-card.ts'), 'rowCard' | 'invalidRowCard'>
-  cardOptions: ManifestCards
+  renderers: Pick<typeof import('../../sheet/manifest-card.ts'), 'rowCard' | 'invalidRowCard'>
+  cardOptions: ManifestCardOptions
   /** The outcomes of the run's rows; null if there is no run. */
   outcomes: Awaited<ReturnType<typeof openOutcomes>> | null
   rarities: ((row: number) => CardRarity | null) | null
 }
 
 /** Writes a card for each row of a manifest, and counts the rows. */
-class Cards {
+class CardWriter {
   readonly duplicates = new DuplicateRows()
   readonly issues: ManifestIssue[] = []
   rows = 0
   issueCount = 0
   sentRows = 0
   minted = 0
-  readonly #deps: CardsDeps
+  readonly #deps: CardWriterDeps
   readonly #receivers = new HashTable()
-  #onTheWeb = 0
+  #onlineImages = 0
   #invalidRows = 0
   /** Errors of the current row, which arrive one at a time. */
-  #current: { issues: ManifestIssue[]; invalidRow: InvalidRow | undefined } | null = null
+  #currentErrors: { issues: ManifestIssue[]; invalidRow: InvalidRow | undefined } | null = null
 
-  constructor(deps: CardsDeps) {
+  constructor(deps: CardWriterDeps) {
     this.#deps = deps
   }
 
   get figures() {
     const { rows, issues, issueCount } = this
     const counts = { receivers: this.#receivers.size, duplicates: this.duplicates.count }
-    return { rows, invalidRows: this.#invalidRows, issues, issueCount, ...counts, onTheWeb: this.#onTheWeb }
+    return { rows, invalidRows: this.#invalidRows, issues, issueCount, ...counts, onTheWeb: this.#onlineImages }
   }
 
   async add(item: ManifestItem): Promise<void> {
@@ -242,36 +243,36 @@ class Cards {
   }
 
   async #addRow(row: ManifestRow): Promise<void> {
-    const { sheet, html, cardOptions, outcomes, rarities } = this.#deps
-    await this.settle()
+    const { sheet, renderers, cardOptions, outcomes, rarities } = this.#deps
+    await this.writePendingCard()
     this.rows++
     // The user permitted the duplicates of an existing run when the run was started.
     if (outcomes === null) this.duplicates.add(row)
-    if (hasImageOnTheWeb(row)) this.#onTheWeb++
+    if (hasImageOnTheWeb(row)) this.#onlineImages++
     this.#receivers.getOrAdd(row.receiver.toLowerCase(), 0)
-    const outcome = outcomes === null ? null : await outcomes.of(row)
+    const outcome = outcomes === null ? null : await outcomes.findResult(row)
     if (outcome !== null && outcome.status !== 'pending') this.sentRows++
     if (outcome?.status === 'deployed') this.minted++
-    await sheet.writeCard(html.rowCard(row, cardOptions, outcome, rarities?.(this.rows - 1)))
+    await sheet.writeCard(renderers.rowCard(row, cardOptions, outcome, rarities?.(this.rows - 1)))
   }
 
   async #addIssue({ issue, invalidRow }: Extract<ManifestItem, { issue: unknown }>): Promise<void> {
     this.issueCount++
-    if (this.issues.length < MAX_ISSUES) this.issues.push(issue)
-    const current = this.#current
+    if (this.issues.length < MAX_STORED_ISSUES) this.issues.push(issue)
+    const current = this.#currentErrors
     const isSame =
       current !== null && current.invalidRow === invalidRow && current.issues[0]?.place.line === issue.place.line
-    if (!isSame) await this.settle()
-    this.#current ??= { issues: [], invalidRow }
-    this.#current.issues.push(issue)
+    if (!isSame) await this.writePendingCard()
+    this.#currentErrors ??= { issues: [], invalidRow }
+    this.#currentErrors.issues.push(issue)
   }
 
   /** Writes the card of the current row, if it has errors. */
-  async settle(): Promise<void> {
-    if (this.#current === null) return
-    const { issues, invalidRow } = this.#current
+  async writePendingCard(): Promise<void> {
+    if (this.#currentErrors === null) return
+    const { issues, invalidRow } = this.#currentErrors
     if (invalidRow !== undefined) this.#invalidRows++
-    await this.#deps.sheet.writeCard(this.#deps.html.invalidRowCard(issues, invalidRow, this.#deps.cardOptions))
-    this.#current = null
+    await this.#deps.sheet.writeCard(this.#deps.renderers.invalidRowCard(issues, invalidRow, this.#deps.cardOptions))
+    this.#currentErrors = null
   }
 }

@@ -1,15 +1,15 @@
-import { readAttribute, shownValue, type TraitType } from '../../../api/traits.ts'
-import { pagesOfNfts } from '../../../client/read-records.ts'
+import { formatTraitValue, readAttribute, type TraitType } from '../../../api/traits.ts'
+import { readNftPages } from '../../../client/read-records.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { validateManifest } from '../../../manifest/read.ts'
 import {
+  formatPercent,
+  MAX_RAREST_TRAITS,
   METHOD,
   METHOD_TEXT,
-  MISSING,
-  percent,
-  RAREST,
+  MISSING_TEXT,
   type Ranking,
   Rarity,
   type TraitShare,
@@ -24,14 +24,14 @@ import { addOutputFlags, addServerFlags, integer } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
-import { findCollection, throwProblems } from './validate.ts'
+import { findCollection, throwManifestErrors } from './validate.ts'
 
 export interface RarityFlags extends BatchMintFlags {
   traits?: boolean
   limit?: number
 }
 
-const NFTS: View = {
+const NFTS_VIEW: View = {
   fields: ['rank', 'score', 'line', 'id', 'token_id', 'nft_gdn_id', 'title', 'rarest', 'method'],
   columns: ['rank', 'score', 'line', 'id', 'token_id', 'title', 'rarest'],
   id: 'nft_gdn_id',
@@ -44,20 +44,20 @@ const NFTS: View = {
   }),
 }
 
-const TRAITS: View = {
+const TRAITS_VIEW: View = {
   fields: ['trait', 'value', 'display_type', 'count', 'share', 'bits', 'scored', 'method'],
   columns: ['trait', 'value', 'count', 'share', 'bits'],
   id: 'trait',
   plural: 'values',
   cells: (record) => ({
     ...record,
-    value: typeof record.value === 'string' ? shownOf(record.value, record.display_type) : MISSING,
-    share: percent(Number(record.share)),
+    value: typeof record.value === 'string' ? formatRareValue(record.value, record.display_type) : MISSING_TEXT,
+    share: formatPercent(Number(record.share)),
     bits: record.scored === true ? Number(record.bits).toFixed(2) : 'not scored',
   }),
 }
 
-const shownOf = (value: string, type: unknown) => shownValue({ value, display_type: type as TraitType })
+const formatRareValue = (value: string, type: unknown) => formatTraitValue({ value, display_type: type as TraitType })
 
 export function command(deps: Deps, run = rarity): GdnCommand {
   return new GdnCommand({
@@ -80,19 +80,19 @@ export function command(deps: Deps, run = rarity): GdnCommand {
 }
 
 export async function rarity(deps: Deps, manifest: string | undefined, flags: RarityFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, flags.traits === true ? TRAITS : NFTS, { manifest })
+  const output = createOutput(deps.io, flags, flags.traits === true ? TRAITS_VIEW : NFTS_VIEW, { manifest })
   const settings = await deps.settings(flags)
-  const { ranking, names } =
-    manifest === undefined ? await ofCollection(deps, settings) : await ofManifest(deps, settings, manifest, flags)
+  const { ranking, identities } =
+    manifest === undefined ? await rankCollection(deps, settings) : await rankManifest(deps, settings, manifest, flags)
   if (ranking.size === 0) throw new GdnError('not_found', 'there are no NFTs to rank')
-  const records = flags.traits === true ? traitsOf(ranking) : nftsOf(ranking, names)
+  const records = flags.traits === true ? toTraitRecords(ranking) : toNftRecords(ranking, identities)
   await output.many(takeFirst(records, flags.limit ?? Number.POSITIVE_INFINITY))
   deps.io.note(METHOD_TEXT)
-  const { unscored, mixed } = ranking
-  if (unscored.length > 0) deps.io.note(`Typed traits are not scored: ${safe(unscored.join(', '))}`)
-  if (mixed.length > 0) {
+  const { unscoredTraits, mixedTraits } = ranking
+  if (unscoredTraits.length > 0) deps.io.note(`Typed traits are not scored: ${safe(unscoredTraits.join(', '))}`)
+  if (mixedTraits.length > 0) {
     const problem = 'these traits are typed in some NFTs and text in others, so their typed values count as missing'
-    deps.io.warn(`warning: ${problem}: ${safe(mixed.join(', '))}`)
+    deps.io.warn(`warning: ${problem}: ${safe(mixedTraits.join(', '))}`)
   }
 }
 
@@ -104,45 +104,45 @@ async function* takeFirst<Item>(items: Iterable<Item>, max: number): AsyncGenera
   }
 }
 
-function* nftsOf(ranking: Ranking, names: readonly DataRecord[]): Generator<DataRecord> {
+function* toNftRecords(ranking: Ranking, names: readonly DataRecord[]): Generator<DataRecord> {
   const { order, ranks, scores } = ranking
   for (const index of order) {
-    const rarest = ranking.rarest(index, RAREST)
+    const rarest = ranking.rarestTraits(index, MAX_RAREST_TRAITS)
     yield { rank: ranks[index], score: scores[index], ...names[index], rarest, method: METHOD }
   }
 }
 
-function* traitsOf(ranking: Ranking): Generator<DataRecord> {
+function* toTraitRecords(ranking: Ranking): Generator<DataRecord> {
   for (const trait of ranking.traits()) yield { ...trait, method: METHOD }
 }
 
 /** The ranking, and the fields that identify each NFT, in the order of the manifest or the collection. */
 interface RankedNfts {
   ranking: Ranking
-  names: readonly DataRecord[]
+  identities: readonly DataRecord[]
 }
 
-async function ofManifest(deps: Deps, settings: Settings, manifest: string, flags: RarityFlags): Promise<RankedNfts> {
+async function rankManifest(deps: Deps, settings: Settings, manifest: string, flags: RarityFlags): Promise<RankedNfts> {
   const manifestFlags = manifestOptions(deps, flags, settings)
   const blockchain =
     manifestFlags.blockchain ?? settings.blockchain?.value ?? (await findCollection(deps, settings))?.blockchain ?? null
   const options = withEnsNames(deps, settings, flags, manifestFlags)
   const onMapped = new MappedColumns(deps.io, settings).add
   const rarity = new Rarity()
-  const names: DataRecord[] = []
+  const identities: DataRecord[] = []
   const summary = await validateManifest(
     manifestSource(deps, manifest),
     { ...options, blockchain, mayLackBlockchain: true, onMapped },
     ({ line, id, metadata }) => {
       rarity.add(metadata.attribute ?? [])
-      names.push({ line, id, token_id: null, nft_gdn_id: null, title: metadata.title })
+      identities.push({ line, id, token_id: null, nft_gdn_id: null, title: metadata.title })
     },
   )
-  throwProblems(summary, null)
-  return { ranking: rarity.rank(), names }
+  throwManifestErrors(summary, null)
+  return { ranking: rarity.rank(), identities }
 }
 
-async function ofCollection(deps: Deps, settings: Settings): Promise<RankedNfts> {
+async function rankCollection(deps: Deps, settings: Settings): Promise<RankedNfts> {
   const { io, signals } = deps
   const { client, server } = await deps.connect(settings)
   const { contract, blockchain } = await resolveCollection(deps, settings, server, io)
@@ -150,21 +150,21 @@ async function ofCollection(deps: Deps, settings: Settings): Promise<RankedNfts>
   const listing = client.call('getnftgdnids', request, { signal: signals.signal })
   const { nft_gdn_ids: ids } = await awaitResponse(io, server.origin, listing)
   const rarity = new Rarity()
-  const names: DataRecord[] = []
+  const identities: DataRecord[] = []
   const progress = await io.progress(`Reading ${count(ids.length, 'NFT')}`)
   try {
-    for await (const { nfts, done } of pagesOfNfts({ client, signal: signals.signal }, ids)) {
+    for await (const { nfts, done } of readNftPages({ client, signal: signals.signal }, ids)) {
       for (const { nft_gdn_id, token_id, status, burned, request_metadata } of nfts) {
         if (burned === true || status === 'failed') continue
         const { attribute, title } = Object(request_metadata) as { attribute?: unknown; title?: unknown }
         const attributes = Array.isArray(attribute) ? attribute.map((item) => readAttribute(Object(item))) : []
         rarity.add(attributes)
-        names.push({ line: null, id: null, token_id, nft_gdn_id, title: typeof title === 'string' ? title : null })
+        identities.push({ line: null, id: null, token_id, nft_gdn_id, title: typeof title === 'string' ? title : null })
       }
       progress.update(`Reading ${done} of ${count(ids.length, 'NFT')}`)
     }
   } finally {
     progress.stop()
   }
-  return { ranking: rarity.rank(), names }
+  return { ranking: rarity.rank(), identities }
 }

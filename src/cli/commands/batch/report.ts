@@ -10,19 +10,19 @@ import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { parseUrl } from '../../../core/parse-url.ts'
 import { HashTable } from '../../../manifest/hash-table.ts'
-import { dropStateOf, isShuffled } from '../../../reveal/drop-state.ts'
-import { keptDraw } from '../../../reveal/shuffle/drawn-rows.ts'
-import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
+import { isShuffled, readDropState } from '../../../reveal/drop-state.ts'
+import { readStoredDraw } from '../../../reveal/shuffle/drawn-rows.ts'
+import { findManifestEdits, warnOfEdits } from '../../batch/edits-since.ts'
 import { addRunArgument, resolveRun } from '../../batch/runs/resolve-run.ts'
-import { findRun, type RunFlags, settingsIfFound } from '../../batch/runs/resolve-server.ts'
+import { findRun, type RunFlags, resolveRunSettingsIfFound } from '../../batch/runs/resolve-server.ts'
 import { GdnCommand } from '../../command.ts'
 import { connectExplorer, explorerBase } from '../../connect/explorer.ts'
-import { SPENT_FIELDS, spendingOf, spentText } from '../../cost/spent.ts'
+import { readSpending, SPENT_FIELDS, spentText } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, httpAddress, type OutputFlags } from '../../flags/common.ts'
 import type { ImageReader } from '../../image/nft-image.ts'
 import { safe } from '../../io/io.ts'
-import { rowsByState } from '../../render/count.ts'
+import { formatRowsByState } from '../../render/count.ts'
 import { createOutput, type View } from '../../render/output.ts'
 import type { ReportRow } from '../../sheet/present-nfts.ts'
 import { addSheetFlags, openSheet, resolveOutputFile, type SheetFlags } from '../../sheet/resolve-output-file.ts'
@@ -57,7 +57,7 @@ const VIEW: View = {
   card: (record) => [
     ['file', record.file],
     ['run', record.run],
-    ['state', rowsByState({ ...record, total: record.rows })],
+    ['state', formatRowsByState({ ...record, total: record.rows })],
     ['changed', record.changed],
     ['images', record.images],
     ['paid', typeof record.fee_paid_wei === 'string' ? spentText(record) : null],
@@ -91,11 +91,11 @@ export async function report(deps: Deps, typed: string | undefined, flags: Repor
   const status = await runStatus(storedRun)
   const target = await resolveOutputFile(deps, `${storedRun.name}-report.html`, flags)
   // The local backend may not be running.
-  const settingsOrError = await settingsIfFound(deps, storedRun, flags)
+  const settingsOrError = await resolveRunSettingsIfFound(deps, storedRun, flags)
   const settings = settingsOrError instanceof GdnError ? null : settingsOrError
   const server = (await settings?.server().catch(() => null)) ?? null
   const facts = await readServerFacts(deps, status, server, settings)
-  const spent = await spendingOf(deps, settingsOrError, storedRun, status.counts)
+  const spent = await readSpending(deps, settingsOrError, storedRun, status.counts)
   const sources = await openSources(deps, { server, settings, facts, typedGateway: flags.gateway })
   const run = await withShuffleState(deps, storedRun, sources.client === null ? null : settings)
   const { tally, embedded } = await writeReport(deps, { run, status, facts, spent, sources, target })
@@ -115,12 +115,12 @@ export async function report(deps: Deps, typed: string | undefined, flags: Repor
   io.note(`Wrote ${safe(target.path)}`)
   if (settingsOrError instanceof GdnError)
     io.warn(safe(`The report contains only records of this machine: ${settingsOrError.message}.`))
-  warnOfEdits(io, await editsSince(deps, run, flags))
+  warnOfEdits(io, await findManifestEdits(deps, run, flags))
   if (flags.open) await openSheet(deps, target.path)
 }
 
 /** The sources of images, and of the current state of NFTs. */
-interface Sources {
+interface ReportSources {
   reader: ImageReader | null
   /** Gateway that readers of the report can reach; null if there is none. */
   publicGateway: string | null
@@ -135,14 +135,17 @@ interface ReportServer {
   typedGateway: string | undefined
 }
 
-async function openSources(deps: Deps, { server, settings, facts, typedGateway }: ReportServer): Promise<Sources> {
+async function openSources(
+  deps: Deps,
+  { server, settings, facts, typedGateway }: ReportServer,
+): Promise<ReportSources> {
   const { createImageReader } = await import('../../image/nft-image.ts')
-  const ownGateway = server !== null && facts.isOurs ? explorerBase(server) : null
+  const ownGateway = server !== null && facts.isGdnBackend ? explorerBase(server) : null
   const gateway = typedGateway ?? ownGateway
   const reader =
     gateway === null ? null : await createImageReader(deps, gateway, typedGateway === undefined ? server : null)
   const publicGateway = typedGateway ?? (server?.isLoopback ? null : ownGateway)
-  return { reader, publicGateway, client: await clientOf(deps, server, settings) }
+  return { reader, publicGateway, client: await connectIfReachable(deps, server, settings) }
 }
 
 /**
@@ -156,38 +159,38 @@ async function withShuffleState(deps: Deps, run: Run, settings: Settings | null)
   return await learnDropOf(deps, settings, run.id)
 }
 
-interface Report {
+interface ReportInput {
   run: Run
   status: RunStatus
   facts: ServerFacts
-  spent: Awaited<ReturnType<typeof spendingOf>>
-  sources: Sources
+  spent: Awaited<ReturnType<typeof readSpending>>
+  sources: ReportSources
   target: { path: string; replace: boolean }
 }
 
 /** Writes the report and closes its sources. Returns the counts of its rows and of its embedded images. */
 async function writeReport(
   deps: Deps,
-  { run, status, facts, spent, sources, target }: Report,
+  { run, status, facts, spent, sources, target }: ReportInput,
 ): Promise<{ tally: Tally; embedded: number }> {
   const { reader, publicGateway, client } = sources
   const { PAGE_END } = await import('../../sheet/page.ts')
   const { reportTop } = await import('../../sheet/report-top.ts')
-  const { resultCard, reportStateOf } = await import('../../sheet/result-card.ts')
+  const { resultCard, toReportState } = await import('../../sheet/result-card.ts')
   const { ReportImages } = await import('../../sheet/report-images.ts')
   const { PresentNfts } = await import('../../sheet/present-nfts.ts')
   const images = new ReportImages({ reader, publicGateway })
   const links = { blockExplorer: facts.blockExplorer, publicGateway }
-  const drop = dropStateOf(run)
+  const drop = readDropState(run)
   const present = new PresentNfts(client, deps.signals.signal)
   const tally = new Tally()
   const sheet = await SheetFile.open(target.path)
   const progress = await deps.io.progress('Writing the report')
   try {
-    for await (const row of present.of(run, keptDraw(run.reading)?.rows)) {
+    for await (const row of present.readRows(run, readStoredDraw(run.reading)?.rows)) {
       deps.signals.signal.throwIfAborted()
-      tally.add(row, reportStateOf(row, drop))
-      const image = await images.of(row)
+      tally.add(row, toReportState(row, drop))
+      const image = await images.renderRowImage(row)
       await sheet.writeCard(resultCard(row, image.html, links, drop), image.definition)
       progress.update(`Writing the report: ${count(tally.rows, 'row')}`)
     }
@@ -217,8 +220,8 @@ async function writeReport(
   return { tally, embedded: images.embedded }
 }
 
-const MAX_REASONS = 1000
-const MAX_LINES = 12
+const MAX_STORED_REASONS = 1000
+const MAX_LINES_PER_REASON = 12
 
 class Tally {
   readonly counts: Record<RowStatus, number> = { deployed: 0, accepted: 0, pending: 0, failed: 0, unknown: 0 }
@@ -253,13 +256,17 @@ class Tally {
     const failure = this.failures.get(error)
     if (failure !== undefined) {
       failure.count++
-      if (failure.lines.length < MAX_LINES) failure.lines.push(line)
-    } else if (this.failures.size < MAX_REASONS) this.failures.set(error, { count: 1, lines: [line] })
+      if (failure.lines.length < MAX_LINES_PER_REASON) failure.lines.push(line)
+    } else if (this.failures.size < MAX_STORED_REASONS) this.failures.set(error, { count: 1, lines: [line] })
   }
 }
 
 /** Returns a client of the server; null if the server is unreachable. */
-async function clientOf(deps: Deps, server: Server | null, settings: Settings | null): Promise<ApiClient | null> {
+async function connectIfReachable(
+  deps: Deps,
+  server: Server | null,
+  settings: Settings | null,
+): Promise<ApiClient | null> {
   if (server === null || settings === null) return null
   try {
     const { silence } = await deps.identify(server, 'once')
@@ -272,12 +279,12 @@ async function clientOf(deps: Deps, server: Server | null, settings: Settings | 
 
 interface ServerFacts {
   /** Whether the server is a gdn backend. */
-  isOurs: boolean
+  isGdnBackend: boolean
   collection: string | null
   blockExplorer: string | null
 }
 
-const collectionResponse = z.object({
+const collectionResponseSchema = z.object({
   name: z.string(),
   transaction: z.object({ explorer_url: z.string().nullable() }).nullable(),
 })
@@ -293,7 +300,7 @@ async function readServerFacts(
   settings: Settings | null,
 ): Promise<ServerFacts> {
   const nothing: ServerFacts = {
-    isOurs: server?.isLoopback === true,
+    isGdnBackend: server?.isLoopback === true,
     collection: null,
     blockExplorer: null,
   }
@@ -301,14 +308,14 @@ async function readServerFacts(
   try {
     const explorer = await connectExplorer(deps, server, () => settings.apiKey(server).catch(() => null))
     try {
-      if (!explorer.open) return { ...nothing, isOurs: true }
+      if (!explorer.open) return { ...nothing, isGdnBackend: true }
       const path =
         `/explorer/collections/${encodeURIComponent(run.contractAddress)}?blockchain=${run.blockchain}` as const
-      const collection = collectionResponse.safeParse(await explorer.get(path))
+      const collection = collectionResponseSchema.safeParse(await explorer.get(path))
       return {
-        isOurs: true,
+        isGdnBackend: true,
         collection: collection.success ? collection.data.name : null,
-        blockExplorer: collection.success ? blockExplorerOf(collection.data.transaction?.explorer_url ?? '') : null,
+        blockExplorer: collection.success ? findBlockExplorer(collection.data.transaction?.explorer_url ?? '') : null,
       }
     } finally {
       await explorer.close()
@@ -323,7 +330,7 @@ async function readServerFacts(
  * Returns the base URL of a block explorer, such as `https://polygonscan.com`, from the URL of a transaction page.
  * Returns null for an explorer on this machine, because other readers of the report can't open it.
  */
-function blockExplorerOf(transaction: string): string | null {
+function findBlockExplorer(transaction: string): string | null {
   const base = /^(https?:\/\/.+)\/tx\/[^/]+$/.exec(transaction)?.[1]
   const url = base === undefined ? null : parseUrl(base)
   return base === undefined || url === null || isLoopbackOrigin(url.origin) ? null : base

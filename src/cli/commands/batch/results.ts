@@ -1,4 +1,4 @@
-import type { ChangesSince } from '../../../batch/manifest-changes.ts'
+import type { ManifestComparison } from '../../../batch/manifest-changes.ts'
 import { type RunRow, runColumns, runRows } from '../../../batch/runs/run-rows.ts'
 import { type Run, runStatus } from '../../../batch/runs/runs.ts'
 import type { RowStatus } from '../../../batch/types.ts'
@@ -8,11 +8,11 @@ import { GdnError } from '../../../core/errors.ts'
 import type { ColumnNaming } from '../../../manifest/columns.ts'
 import { type CsvHeader, readCsvHeader } from '../../../manifest/csv-header.ts'
 import type { ManifestOptions } from '../../../manifest/options.ts'
-import { type DropState, dropStateOf, isAbandoned, isShuffled } from '../../../reveal/drop-state.ts'
-import { keptDraw } from '../../../reveal/shuffle/drawn-rows.ts'
-import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
+import { type DropState, isAbandoned, isShuffled, readDropState } from '../../../reveal/drop-state.ts'
+import { readStoredDraw } from '../../../reveal/shuffle/drawn-rows.ts'
+import { findManifestEdits, warnOfEdits } from '../../batch/edits-since.ts'
 import { manifestOptions } from '../../batch/options/manifest-options.ts'
-import { cellsOfFile } from '../../batch/report/ignored-cells.ts'
+import { readFileCells } from '../../batch/report/ignored-cells.ts'
 import {
   chooseFields,
   orderColumnsByHeader,
@@ -20,12 +20,12 @@ import {
   type ResultRecord,
 } from '../../batch/report/results-csv.ts'
 import { verifyFailedError } from '../../batch/report/run-error.ts'
-import { notesOfDrop } from '../../batch/reveal/next-reveal.ts'
+import { describeDrop } from '../../batch/reveal/next-reveal.ts'
 import { StoredNames } from '../../batch/reveal/stored-names.ts'
 import { addRunArgument, resolveRun } from '../../batch/runs/resolve-run.ts'
-import { findRun, flagsOfServer, type RunFlags, settingsIfFound } from '../../batch/runs/resolve-server.ts'
+import { addRunServerFlag, findRun, type RunFlags, resolveRunSettingsIfFound } from '../../batch/runs/resolve-server.ts'
 import {
-  recordsOf as presentRecords,
+  createRecordReader as presentRecords,
   rowVerifyText,
   type VerifiedRow,
   verifyRows,
@@ -33,7 +33,7 @@ import {
 import { VerifyTally } from '../../batch/verify/verify-tally.ts'
 import { GdnCommand } from '../../command.ts'
 import { addVerifyFlags, openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
-import { spendingOf, spentText } from '../../cost/spent.ts'
+import { readSpending, spentText } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type OutputMode, someOf } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
@@ -108,26 +108,26 @@ export async function results(deps: Deps, typed: string | undefined, flags: Resu
   const name = await resolveRun(deps, typed, flags)
   const { io } = deps
   const run = await findRun(deps, name, flags)
-  const drawn = keptDraw(run.reading)?.rows
+  const drawn = readStoredDraw(run.reading)?.rows
   const usual = flags.verify ? VERIFIED_VIEW : VIEW
   const fields = isShuffled(run) ? withDrawnColumn(usual) : usual
   const view = drawn === undefined ? { ...fields, columns: usual.columns } : fields
   const isCsv = flags.output === 'csv'
   // The view's fields don't include the manifest's columns, so `--fields` is handled separately for CSV.
   const output = createOutput(io, isCsv ? withoutFields(flags) : flags, view, { manifest: run.manifestPath })
-  const inCsv = isCsv ? await csvOf(deps, run, view, flags) : null
-  const edits = await editsSince(deps, run, flags)
+  const inCsv = isCsv ? await prepareCsv(deps, run, view, flags) : null
+  const edits = await findManifestEdits(deps, run, flags)
   const outside = isListedForPrograms(output.mode) && flags.status === undefined ? (edits?.rows ?? []) : []
   const print = async (records: AsyncIterable<ResultRecord>) =>
     inCsv === null
-      ? await output.many(recordsOf(records, { fields: view.fields, rows: outside }))
+      ? await output.many(toPrintedRecords(records, { fields: view.fields, rows: outside }))
       : await printResultsCsv(io, records, inCsv)
   let matchCount = 0
-  const state = dropStateOf(run)
-  const rows = countEach(inStatus(runRows(run, drawn), flags.status, state), () => matchCount++)
+  const state = readDropState(run)
+  const rows = countEach(filterByStatus(runRows(run, drawn), flags.status, state), () => matchCount++)
   try {
     if (flags.verify) await printVerified(deps, run, rows, flags, print)
-    else await print(plainRecords(rows, state))
+    else await print(toPlainRecords(rows, state))
   } finally {
     warnOfEdits(io, edits)
     const missing = inCsv?.inFile?.missing ?? 0
@@ -144,12 +144,12 @@ export async function results(deps: Deps, typed: string | undefined, flags: Resu
   }
   if (state !== null && output.mode === 'table') {
     const { counts } = await runStatus(run)
-    const serverFlags = await flagsOfServer(deps, run, flags)
-    for (const note of await notesOfDrop(deps, { ...run, counts }, serverFlags, true)) io.note(note)
+    const serverFlags = await addRunServerFlag(deps, run, flags)
+    for (const note of await describeDrop(deps, { ...run, counts }, serverFlags, true)) io.note(note)
   }
   if (!flags.costs) return
   const { counts } = await runStatus(run)
-  const spent = await spendingOf(deps, await settingsIfFound(deps, run, flags), run, counts)
+  const spent = await readSpending(deps, await resolveRunSettingsIfFound(deps, run, flags), run, counts)
   io.warn(spent.problem === null ? `Paid: ${spentText(spent.costs)}` : safe(spent.problem))
 }
 
@@ -158,10 +158,10 @@ const isListedForPrograms = (mode: OutputMode): boolean => mode === 'json' || mo
 const withoutFields = ({ fields: _, ...otherFlags }: ResultsFlags): OutputFlags => otherFlags
 
 /** Returns the options for printing a run's rows as CSV. */
-async function csvOf(deps: Deps, run: Run, view: View, flags: ResultsFlags) {
+async function prepareCsv(deps: Deps, run: Run, view: View, flags: ResultsFlags) {
   const columnsOfRun = await runColumns(run)
-  const options = manifestOptionsOf(deps, run, await deps.settings(flags))
-  const header = await headerOf(run, options)
+  const options = resolveManifestOptions(deps, run, await deps.settings(flags))
+  const header = await readHeader(run, options)
   const documented = orderColumnsByHeader(columnsOfRun, header, options, 'of the documentation', view.fields)
   const spelled = orderColumnsByHeader(columnsOfRun, header, options, 'of the header', view.fields)
   const [columns, otherColumns] = flags.forSpreadsheet ? [spelled, documented] : [documented, spelled]
@@ -169,7 +169,7 @@ async function csvOf(deps: Deps, run: Run, view: View, flags: ResultsFlags) {
     columns,
     chosen: chooseFields(flags.fields, view, columns, otherColumns.names),
     csv: createCsv(deps.io, flags, header?.separator),
-    inFile: columns.hasIgnored ? await cellsOfFile(run, options) : undefined,
+    inFile: columns.hasIgnored ? await readFileCells(run, options) : undefined,
     // Spreadsheet users filter by the displayed status. Programs need the outcome of the mint.
     shown: flags.forSpreadsheet === true ? view.cells : undefined,
   }
@@ -179,7 +179,7 @@ async function csvOf(deps: Deps, run: Run, view: View, flags: ResultsFlags) {
  * Returns the options with which a run's manifest was read. If the project has a column map, this map replaces the
  * recorded one.
  */
-function manifestOptionsOf(deps: Deps, run: Run, settings: Settings): ManifestOptions {
+function resolveManifestOptions(deps: Deps, run: Run, settings: Settings): ManifestOptions {
   const { blockchain, contractAddress, reading } = run
   const project = manifestOptions(deps, {}, settings)
   const options: ManifestOptions = {
@@ -192,7 +192,7 @@ function manifestOptionsOf(deps: Deps, run: Run, settings: Settings): ManifestOp
   return { ...options, defaultMap: project.defaultMap ?? options.defaultMap }
 }
 
-const headerOf = async ({ manifestPath }: Run, naming: ColumnNaming): Promise<CsvHeader | null> =>
+const readHeader = async ({ manifestPath }: Run, naming: ColumnNaming): Promise<CsvHeader | null> =>
   manifestPath === null ? null : await readCsvHeader(manifestPath, naming)
 
 /** Compares rows with chain and storage, and prints the results. Throws if a row differs, or if no row can be read. */
@@ -203,14 +203,14 @@ async function printVerified(
   flags: ResultsFlags,
   print: (records: AsyncIterable<ResultRecord>) => Promise<void>,
 ): Promise<void> {
-  const settingsOrError = await settingsIfFound(deps, run, flags)
+  const settingsOrError = await resolveRunSettingsIfFound(deps, run, flags)
   const settings = settingsOrError instanceof GdnError ? null : settingsOrError
   const server = (await settings?.server().catch(() => null)) ?? null
   const { verifier, close } = await openVerifier(deps, flags, run.blockchain, server)
   const records = settings === null || server === null ? null : presentRecords(deps, () => deps.connect(settings))
   const tally = new VerifyTally()
   try {
-    await print(verifiedRecords(verifyRows(rows, verifier, records, deps.signals.signal), tally, dropStateOf(run)))
+    await print(toVerifiedRecords(verifyRows(rows, verifier, records, deps.signals.signal), tally, readDropState(run)))
   } finally {
     await close()
   }
@@ -219,7 +219,7 @@ async function printVerified(
   tally.refuseUnread()
 }
 
-async function* inStatus(
+async function* filterByStatus(
   rows: AsyncIterable<RunRow>,
   statuses: readonly ShownStatus[] | undefined,
   state: DropState | null,
@@ -245,17 +245,17 @@ const noRowsText = (statuses: readonly ShownStatus[]): string =>
  * Converts a row to a record. A removed row has no line, because another row may now be on that line. An abandoned slot
  * has no NFT, so the row that was drawn for it is unknown.
  */
-function recordOf({ result, row, drawn }: RunRow, state: DropState | null): DataRecord {
+function toResultRecord({ result, row, drawn }: RunRow, state: DropState | null): DataRecord {
   const record = { ...result, ...(row === null ? { line: null } : {}) }
   if (isAbandoned(result.status, state)) return { ...record, status: 'abandoned' }
   return drawn === null ? record : { ...record, drawn_key: drawn.key, drawn_line: drawn.line }
 }
 
-async function* plainRecords(rows: AsyncIterable<RunRow>, state: DropState | null): AsyncGenerator<ResultRecord> {
-  for await (const runRow of rows) yield { record: recordOf(runRow, state), row: runRow.row ?? runRow.removed }
+async function* toPlainRecords(rows: AsyncIterable<RunRow>, state: DropState | null): AsyncGenerator<ResultRecord> {
+  for await (const runRow of rows) yield { record: toResultRecord(runRow, state), row: runRow.row ?? runRow.removed }
 }
 
-async function* verifiedRecords(
+async function* toVerifiedRecords(
   rows: AsyncIterable<VerifiedRow>,
   tally: VerifyTally,
   state: DropState | null,
@@ -264,15 +264,15 @@ async function* verifiedRecords(
     const { row, removed, verification } = verified
     tally.add(verified)
     const verify_error = verification === null ? null : rowVerifyText(verification)
-    const record = { ...recordOf(verified, state), verified: verification?.verified ?? null, verify_error }
+    const record = { ...toResultRecord(verified, state), verified: verification?.verified ?? null, verify_error }
     yield { record, row: row ?? removed }
   }
 }
 
 /** Yields the results, followed by manifest rows that aren't part of the run. */
-async function* recordsOf(
+async function* toPrintedRecords(
   results: AsyncIterable<ResultRecord>,
-  { fields, rows }: { fields: readonly string[]; rows: ChangesSince['rows'] },
+  { fields, rows }: { fields: readonly string[]; rows: ManifestComparison['rows'] },
 ): AsyncGenerator<DataRecord> {
   for await (const { record } of results) yield record
   const nothing = Object.fromEntries(fields.map((field) => [field, null]))

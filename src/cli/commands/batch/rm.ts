@@ -1,22 +1,22 @@
-import { openRows } from '../../../batch/rows/row-counts.ts'
+import { countOpenRows } from '../../../batch/rows/row-counts.ts'
 import { removeRun } from '../../../batch/runs/remove-run.ts'
-import { isWithin, listRuns, type Run, runStatus, runStatuses } from '../../../batch/runs/runs.ts'
+import { listRuns, matchesFilter, type Run, runStatus, runStatuses } from '../../../batch/runs/runs.ts'
 import type { RunStatus } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { removeCommand } from '../../../operations/remove-command.ts'
-import { commandHides, forgetHidden, removalEffect } from '../../../reveal/hidden-rows.ts'
-import { commandRunRecords } from '../../batch/runs/command-runs.ts'
+import { forgetHiddenRows, isHiddenByCommand, removalEffect } from '../../../reveal/hidden-rows.ts'
+import { readCommandRecords } from '../../batch/runs/command-runs.ts'
 import { addRunArgument } from '../../batch/runs/resolve-run.ts'
 import { findRun, type RunFlags, resolveServer } from '../../batch/runs/resolve-server.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
-import { rowsByState } from '../../render/count.ts'
+import { formatRowsByState } from '../../render/count.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
 
-const NOT_REMOVED = { message: 'nothing was removed' }
+const NOTHING_REMOVED = { message: 'nothing was removed' }
 
 export interface RmFlags extends OutputFlags, RunFlags {
   finished?: boolean
@@ -56,33 +56,35 @@ export async function rm(deps: Deps, name: string | undefined, flags: RmFlags): 
   }
   const { stateDir } = await deps.settings(flags)
   const removed =
-    name === undefined ? await rmFinished(deps, stateDir, flags) : await rmNamed(deps, stateDir, name, flags)
+    name === undefined
+      ? await removeFinishedRuns(deps, stateDir, flags)
+      : await removeNamedRun(deps, stateDir, name, flags)
   const output = createOutput(deps.io, flags, VIEW, { manifest: removed[0]?.manifestPath })
   await output.many(removed.map(({ id, name: run }) => ({ run, run_id: id, removed: true })))
 }
 
-async function rmNamed(
+async function removeNamedRun(
   deps: Deps,
   stateDir: string,
   name: string,
   flags: RmFlags,
 ): Promise<Pick<Run, 'id' | 'name' | 'manifestPath'>[]> {
-  const commands = await commandRunRecords(stateDir, await resolveServer(deps, flags))
+  const commands = await readCommandRecords(stateDir, await resolveServer(deps, flags))
   const command = commands.find(({ run, run_id }) => name === run || name === run_id)
-  if (command !== undefined) return [await rmCommand(deps, stateDir, command, flags.yes)]
+  if (command !== undefined) return [await removeCommandRun(deps, stateDir, command, flags.yes)]
   const run = await findRun(deps, name, flags)
   refuseRunning(run)
   const status = await runStatus(run)
-  await warnOfHidden(deps, [run])
+  await warnOfHiddenRows(deps, [run])
   if (isFinished(status)) await confirmRemoval(deps, flags.yes, `Remove the finished run ${safe(run.name)}?`)
-  else await confirmLoss(deps, flags.yes, run.name, lossOf(status))
+  else await confirmLoss(deps, flags.yes, run.name, describeLoss(status))
   await removeRun(run)
-  await forgetHidden(run)
+  await forgetHiddenRows(run)
   deps.io.note(`Removed ${safe(run.name)}. On a server without reference IDs, a later run may mint the rows again.`)
   return [run]
 }
 
-async function rmCommand(
+async function removeCommandRun(
   deps: Deps,
   stateDir: string,
   { run_id, run, state }: DataRecord,
@@ -90,12 +92,12 @@ async function rmCommand(
 ): Promise<Pick<Run, 'id' | 'name' | 'manifestPath'>> {
   const [id, name] = [String(run_id), String(run)]
   refuseRunning({ name, running: state === 'running' })
-  if (await commandHides(stateDir, name)) warnOfName(deps, name)
+  if (await isHiddenByCommand(stateDir, name)) warnOfName(deps, name)
   if (state === 'unknown' || state === 'unfinished') {
     const loss = 'without its record, the same command would send another request'
     await confirmLoss(deps, yes, name, loss)
   } else if (!yes) {
-    await deps.io.confirm(`Remove the record of ${safe(name)}?`, '--yes', NOT_REMOVED)
+    await deps.io.confirm(`Remove the record of ${safe(name)}?`, '--yes', NOTHING_REMOVED)
   }
   await removeCommand(stateDir, id)
   deps.io.note(`Removed ${safe(name)}.`)
@@ -105,20 +107,20 @@ async function rmCommand(
 /**
  * Removes finished runs. Starts with the latest drop of a run, because a drop can't be removed while later drops exist.
  */
-async function rmFinished(deps: Deps, stateDir: string, flags: RmFlags): Promise<Run[]> {
+async function removeFinishedRuns(deps: Deps, stateDir: string, flags: RmFlags): Promise<Run[]> {
   const { io } = deps
   const limits = { server: await resolveServer(deps, flags), collection: flags.contract }
   const runs = await listRuns(stateDir)
-  const idle = runs.filter((run) => !run.running && isWithin(run, limits))
+  const idle = runs.filter((run) => !run.running && matchesFilter(run, limits))
   const done = new Set((await runStatuses(stateDir, idle)).filter(isFinished).map(({ id }) => id))
   const finished = idle.filter(({ id }) => done.has(id))
-  await warnOfHidden(deps, finished)
+  await warnOfHiddenRows(deps, finished)
   if (finished.length > 0) await confirmRemoval(deps, flags.yes, `Remove ${count(finished.length, 'finished run')}?`)
   const removed: Run[] = []
   for (const run of finished.sort((a, b) => b.generation - a.generation || a.name.localeCompare(b.name))) {
     try {
       await removeRun(run)
-      await forgetHidden(run)
+      await forgetHiddenRows(run)
       removed.push(run)
     } catch (error) {
       // Keep the run, because another process resumed it, or a later drop isn't finished.
@@ -137,24 +139,24 @@ function refuseRunning({ name, running }: Pick<Run, 'name' | 'running'>): void {
   })
 }
 
-const isFinished = ({ counts }: RunStatus): boolean => openRows(counts) === 0
+const isFinished = ({ counts }: RunStatus): boolean => countOpenRows(counts) === 0
 
 /** Describes what the user loses if a run is removed. */
-function lossOf({ counts }: RunStatus): string {
+function describeLoss({ counts }: RunStatus): string {
   const { pending, accepted, unknown } = counts
   const losses = [
     unknown > 0 ? `${count(unknown, 'row')} with an unknown outcome` : '',
     accepted > 0 ? `the NFT IDs of ${count(accepted, 'accepted row')}` : '',
     pending > 0 ? count(pending, 'unsent row') : '',
   ].filter((loss) => loss !== '')
-  return `${rowsByState({ ...counts })}. Removing the run deletes the record of ${losses.join(', and of ')}. On a server without reference IDs, a later run may then mint every row again`
+  return `${formatRowsByState({ ...counts })}. Removing the run deletes the record of ${losses.join(', and of ')}. On a server without reference IDs, a later run may then mint every row again`
 }
 
 /**
  * Warns about runs whose removal changes which rows gdn refuses to publish in other collections. After a removal, gdn
  * may refuse fewer rows or more rows.
  */
-async function warnOfHidden(deps: Deps, runs: readonly Run[]): Promise<void> {
+async function warnOfHiddenRows(deps: Deps, runs: readonly Run[]): Promise<void> {
   for (const run of runs) {
     const effect = await removalEffect(run, runs)
     if (effect === 'ends') warnOfName(deps, run.name)
@@ -174,7 +176,7 @@ async function confirmRemoval({ io }: Deps, yes: boolean | undefined, question: 
   if (yes) return
   if (io.isInteractive)
     io.note('Without the record, a later run may mint the rows again on a server without reference IDs.')
-  await io.confirm(question, '--yes', NOT_REMOVED)
+  await io.confirm(question, '--yes', NOTHING_REMOVED)
 }
 
 async function confirmLoss({ io }: Deps, yes: boolean | undefined, name: string, loss: string): Promise<void> {
@@ -185,5 +187,5 @@ async function confirmLoss({ io }: Deps, yes: boolean | undefined, name: string,
     })
   }
   io.note(`${safe(name)} isn't finished: ${loss}.`)
-  await io.confirm('Remove the run anyway?', '--yes', NOT_REMOVED)
+  await io.confirm('Remove the run anyway?', '--yes', NOTHING_REMOVED)
 }

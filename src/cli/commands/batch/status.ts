@@ -1,22 +1,22 @@
-import { howToResume } from '../../../batch/runs/how-to-resume.ts'
+import { formatResumeCommand } from '../../../batch/runs/how-to-resume.ts'
 import { listRuns, runStatus } from '../../../batch/runs/runs.ts'
 import type { Run, RunStatus } from '../../../batch/types.ts'
 import { isUnrevealed } from '../../../state/drops.ts'
-import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
+import { findManifestEdits, warnOfEdits } from '../../batch/edits-since.ts'
 import { formatServerFlags } from '../../batch/options/format-flags.ts'
 import { runData, runView } from '../../batch/report/run-view.ts'
-import { notesOfDrop, updateText } from '../../batch/reveal/next-reveal.ts'
-import { commandRunRecords } from '../../batch/runs/command-runs.ts'
+import { describeDrop, formatUpdateNote } from '../../batch/reveal/next-reveal.ts'
+import { readCommandRecords } from '../../batch/runs/command-runs.ts'
 import { addRunArgument, resolveRun } from '../../batch/runs/resolve-run.ts'
 import {
+  addRunServerFlag,
   findRun,
-  flagsOfServer,
   type RunFlags,
+  resolveRunSettingsIfFound,
   resolveServer,
-  settingsIfFound,
 } from '../../batch/runs/resolve-server.ts'
 import { GdnCommand } from '../../command.ts'
-import { type RunSpending, spendingOf } from '../../cost/spent.ts'
+import { type RunSpending, readSpending } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
 import { addWatchFlag } from '../../flags/watch.ts'
@@ -47,7 +47,9 @@ export async function status(deps: Deps, typed: string | undefined, flags: Statu
   const view = runView(deps.io, deps.now(), flags.stateDir)
   const { stateDir } = await deps.settings(flags)
   const server = await resolveServer(deps, flags)
-  const command = (await commandRunRecords(stateDir, server)).find(({ run, run_id }) => name === run || name === run_id)
+  const command = (await readCommandRecords(stateDir, server)).find(
+    ({ run, run_id }) => name === run || name === run_id,
+  )
   if (command === undefined) {
     const { manifestPath: manifest } = await findRun(deps, name, flags)
     const output = createOutput(deps.io, flags, view, { manifest })
@@ -56,9 +58,9 @@ export async function status(deps: Deps, typed: string | undefined, flags: Statu
       const current = await runStatus(run)
       const data = runData(current)
       const spent = flags.costs
-        ? await spendingOf(deps, await settingsIfFound(deps, run, flags), run, current.counts)
+        ? await readSpending(deps, await resolveRunSettingsIfFound(deps, run, flags), run, current.counts)
         : null
-      const resume = howToResume(
+      const resume = formatResumeCommand(
         { ...run, manifest: run.manifestPath, contract: run.contractAddress },
         current.counts.pending,
       )
@@ -69,7 +71,7 @@ export async function status(deps: Deps, typed: string | undefined, flags: Statu
         problem: spent?.problem ?? null,
       }
     }
-    const readServerFlags = async (run: Run) => await flagsOfServer(deps, run, flags)
+    const readServerFlags = async (run: Run) => await addRunServerFlag(deps, run, flags)
     const snapshot = flags.watch
       ? await watchRun(deps, flags, look, { view, output, hinted: readServerFlags })
       : await look()
@@ -77,36 +79,39 @@ export async function status(deps: Deps, typed: string | undefined, flags: Statu
     await output.one(snapshot.data)
     if (snapshot.problem !== null) deps.io.warn(safe(snapshot.problem))
     if (snapshot.data.running === true) return
-    const edits = output.mode === 'table' ? await editsSince(deps, snapshot.run, flags) : null
+    const edits = output.mode === 'table' ? await findManifestEdits(deps, snapshot.run, flags) : null
     if (edits !== null) warnOfEdits(deps.io, { ...edits, isRearranged: false })
     const serverFlags = await readServerFlags(snapshot.run)
-    const notes = await notesOfDrop(deps, snapshot.run, serverFlags, true)
+    const notes = await describeDrop(deps, snapshot.run, serverFlags, true)
     const isOpen = notes.length === 0 && snapshot.data.state === 'unfinished'
     if (isOpen) notes.push(`To resume the run: ${resumeText(snapshot.resume, flags, serverFlags)}`)
-    if (isOpen && isUnrevealed(snapshot.run)) notes.push(updateText(snapshot.run.name, serverFlags))
-    if (output.mode === 'table') notes.push(...(await noteOfOthers(snapshot.run, name)))
+    if (isOpen && isUnrevealed(snapshot.run)) notes.push(formatUpdateNote(snapshot.run.name, serverFlags))
+    if (output.mode === 'table') notes.push(...(await describeOtherRuns(snapshot.run, name)))
     for (const note of notes) deps.io.note(note)
     return
   }
   // The card of a single command omits `results`, because there are no rows to show.
   const card: View['card'] = (record) => view.card?.(record).filter(([field]) => field !== 'results') ?? []
-  const spent = flags.costs ? await spentByCommand(deps, command, flags) : null
+  const spent = flags.costs ? await readCommandSpending(deps, command, flags) : null
   await createOutput(deps.io, flags, { ...view, card }).one({ ...command, ...spent?.costs })
   if (spent?.problem != null) deps.io.warn(safe(spent.problem))
 }
 
-const MAX_OTHERS = 3
+const MAX_OTHER_RUNS = 3
 
 /** Returns the note that a manifest has other runs, unless the user specified the run itself. */
-async function noteOfOthers({ stateDir, id, name, family, manifestPath }: Run, specified: string): Promise<string[]> {
+async function describeOtherRuns(
+  { stateDir, id, name, family, manifestPath }: Run,
+  specified: string,
+): Promise<string[]> {
   if (manifestPath === null || specified === id || specified === name) return []
   const others = (await listRuns(stateDir)).filter((run) => run.manifestPath === manifestPath && run.family !== family)
   const names = [...new Set(others.map((run) => run.name))]
   if (names.length === 0) return []
-  const more = names.length > MAX_OTHERS ? `, and ${names.length - MAX_OTHERS} more` : ''
+  const more = names.length > MAX_OTHER_RUNS ? `, and ${names.length - MAX_OTHER_RUNS} more` : ''
   return [
     safe(
-      `The manifest has other runs: ${names.slice(0, MAX_OTHERS).join(', ')}${more}. Run \`gdn batch status <run>\` to show one.`,
+      `The manifest has other runs: ${names.slice(0, MAX_OTHER_RUNS).join(', ')}${more}. Run \`gdn batch status <run>\` to show one.`,
     ),
   ]
 }
@@ -131,16 +136,16 @@ interface RunSnapshot {
 async function watchRun(
   deps: Deps,
   flags: StatusFlags,
-  look: () => Promise<RunSnapshot>,
+  readSnapshot: () => Promise<RunSnapshot>,
   { view, output, hinted }: { view: View; output: Output; hinted(run: Run): Promise<StatusFlags> },
 ): Promise<RunSnapshot | null> {
   const { renderOne } = await import('../../render/table.ts')
   const snapshot = await watch(deps, flags, {
-    look,
+    readSnapshot,
     view,
-    records: ({ data }) => [data],
+    toRecords: ({ data }) => [data],
     isFinal: ({ data }) => data.running !== true,
-    text: async ({ data }) => renderOne(deps.io, output.pick(data), view, output.fields),
+    formatText: async ({ data }) => renderOne(deps.io, output.pick(data), view, output.fields),
   })
   if (snapshot?.data.state === 'unfinished') {
     const resume = resumeText(snapshot.resume, flags, await hinted(snapshot.run))
@@ -150,9 +155,9 @@ async function watchRun(
 }
 
 /** Returns the cost of a single command. */
-async function spentByCommand(
+async function readCommandSpending(
   deps: Deps,
-  command: Awaited<ReturnType<typeof commandRunRecords>>[number],
+  command: Awaited<ReturnType<typeof readCommandRecords>>[number],
   flags: StatusFlags,
 ): Promise<RunSpending> {
   const run = {
@@ -162,7 +167,7 @@ async function spentByCommand(
     url: String(command.server),
     backendId: command.backend_id === null ? null : String(command.backend_id),
   }
-  const { costs, problem } = await spendingOf(deps, await settingsIfFound(deps, run, flags), run, command)
+  const { costs, problem } = await readSpending(deps, await resolveRunSettingsIfFound(deps, run, flags), run, command)
   if (problem === null) return { costs, problem }
   return { costs, problem: `${problem} Servers track costs only for commands with --max-cost.` }
 }

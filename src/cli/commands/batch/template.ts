@@ -45,7 +45,7 @@ export function command(deps: Deps, run = template): GdnCommand {
 }
 
 // The EVM addresses are examples from EIP-55. The Solana addresses are the System Program and a sysvar.
-const EXAMPLES = {
+const EXAMPLE_ADDRESSES = {
   evm: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'],
   solana: ['11111111111111111111111111111111', 'SysvarRent111111111111111111111111111111111'],
 } as const
@@ -62,7 +62,7 @@ export async function template(deps: Deps, flags: TemplateFlags) {
     { receiver: flags.receiver },
     () => place,
   )
-  const examples = EXAMPLES[isEvm(blockchain) ? 'evm' : 'solana']
+  const examples = EXAMPLE_ADDRESSES[isEvm(blockchain) ? 'evm' : 'solana']
   const rows = [
     {
       id: 'tide-01',
@@ -87,7 +87,7 @@ export async function template(deps: Deps, flags: TemplateFlags) {
       'extra:artist': 'E. Tide',
     },
   ]
-  await io.data(TEXT[format](rows))
+  await io.data(FORMATTERS[format](rows))
   io.note(
     `Replace the receivers and images first. The images at example.com don't exist, so the rows would fail.
 Check the file: gdn batch validate <file> --check-files
@@ -97,7 +97,7 @@ Mint the drop: gdn batch mint <file>`,
 
 type Rows = readonly Readonly<Record<string, string>>[]
 
-const TEXT: Readonly<Record<Format, (rows: Rows) => string>> = {
+const FORMATTERS: Readonly<Record<Format, (rows: Rows) => string>> = {
   csv: (rows) =>
     [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))].map((cells) => csvLine(cells)).join(''),
   json: (rows) => `${JSON.stringify(rows, null, 2)}\n`,

@@ -27,8 +27,8 @@ import { formatManifestFlags, formatUnrevealedFlags } from '../../batch/options/
 import {
   MappedColumns,
   manifestOptions,
-  manifestPath,
   manifestSource,
+  resolveManifestPath,
   warnOfUnreadProjectFile,
   withEnsNames,
 } from '../../batch/options/manifest-options.ts'
@@ -40,7 +40,7 @@ import { GdnCommand, wrongAddressError } from '../../command.ts'
 import { type ResolvedCollection, resolveCollection } from '../../connect/resolve-collection.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, oneOf } from '../../flags/common.ts'
-import { previewOf } from '../../image/preview.ts'
+import { createPreview } from '../../image/preview.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, type View } from '../../render/output.ts'
 import { type MarketplaceCheck, openMarketplaceCheck } from './marketplace-check.ts'
@@ -112,13 +112,13 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const settings = await deps.settings(flags)
   await warnOfUnreadProjectFile(deps, manifest, settings)
   const validation = { deps, manifest, flags, settings }
-  const options = { ...(await readingOptions(validation)), checkRow: drop?.checkUncommittable(flags) }
+  const options = { ...(await resolveReadingOptions(validation)), checkRow: drop?.checkUncommittable(flags) }
   const checks = await openChecks(validation)
-  const { mapped, urls, rowWarnings, duplicates, market } = checks
-  const preview = flags.preview && output.mode === 'table' ? previewOf(deps) : null
+  const { mapped, urls, rowWarnings, duplicates, marketplaceCheck } = checks
+  const preview = flags.preview && output.mode === 'table' ? createPreview(deps) : null
   const validated = await validateManifest(manifestSource(deps, manifest), withChecks(options, checks), preview?.add)
   await preview?.draw()
-  const check = urls === null ? null : await checkFiles(deps, urls, await serverIfNamed(settings))
+  const check = urls === null ? null : await checkFiles(deps, urls, await findServer(settings))
   const { rows, receivers, files, target } = validated
   const contractAddress = target.contractAddress ?? settings.contract?.value ?? null
   const sent = await findEarlierRun(validation, checks, { ...validated, contractAddress })
@@ -130,8 +130,8 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   ]
   printWarnings(deps.io, { warnings })
   const namedTwice = duplicates.namedTwice.map((pair) => namedTwiceIssue(rowWarnings.file, pair))
-  const findings = (await market?.finish()) ?? null
-  throwProblems(validated, {
+  const findings = (await marketplaceCheck?.finish()) ?? null
+  throwManifestErrors(validated, {
     errors: [...namedTwice, ...(check?.errors ?? []), ...(findings?.errors ?? [])],
     warnings: [...warnings, ...(findings?.warnings ?? [])],
   })
@@ -168,7 +168,7 @@ interface Validation {
   settings: Settings
 }
 
-async function readingOptions({ deps, flags, settings }: Validation): Promise<ManifestOptions> {
+async function resolveReadingOptions({ deps, flags, settings }: Validation): Promise<ManifestOptions> {
   const manifestFlags = manifestOptions(deps, { ...flags, dynamic: flags.unrevealed !== undefined }, settings)
   const blockchain =
     manifestFlags.blockchain ?? settings.blockchain?.value ?? (await findCollection(deps, settings))?.blockchain ?? null
@@ -182,29 +182,29 @@ interface Checks {
   rowWarnings: RowWarnings
   duplicates: DuplicateRows
   /** Looks up the rows on the server; null if this isn't possible. */
-  onServer: RowsOnServer | null
-  market: MarketplaceCheck | null
+  rowsOnServer: RowsOnServer | null
+  marketplaceCheck: MarketplaceCheck | null
 }
 
 async function openChecks({ deps, manifest, flags, settings }: Validation): Promise<Checks> {
   const rowWarnings = new RowWarnings(manifest === '-' ? 'stdin' : manifest, {
     forMarketplace: flags.for !== undefined,
   })
-  const path = flags.unrevealed === undefined ? await manifestPath(deps, manifest) : null
+  const path = flags.unrevealed === undefined ? await resolveManifestPath(deps, manifest) : null
   return {
     mapped: new MappedColumns(deps.io, settings),
     urls: flags.checkFiles === true ? new FileUrls() : null,
     rowWarnings,
     duplicates: new DuplicateRows(),
-    onServer: path === null || !(await isServerNamed(settings)) ? null : new RowsOnServer(path),
-    market: await openMarketplaceCheck(deps, settings, flags.for, rowWarnings.file),
+    rowsOnServer: path === null || !(await isServerNamed(settings)) ? null : new RowsOnServer(path),
+    marketplaceCheck: await openMarketplaceCheck(deps, settings, flags.for, rowWarnings.file),
   }
 }
 
 /** Adds the checks to the options for reading the manifest. */
 function withChecks(
   options: ManifestOptions,
-  { mapped, urls, rowWarnings, duplicates, onServer, market }: Checks,
+  { mapped, urls, rowWarnings, duplicates, rowsOnServer, marketplaceCheck }: Checks,
 ): ManifestOptions {
   const { onRow, onInvalidRow, ...onWarning } = rowWarnings.begin()
   return {
@@ -215,12 +215,12 @@ function withChecks(
     onRow(row, columns) {
       onRow(row, columns)
       duplicates.add(row)
-      onServer?.add(row)
-      market?.add(row, columns)
+      rowsOnServer?.add(row)
+      marketplaceCheck?.add(row, columns)
     },
     onInvalidRow() {
       onInvalidRow()
-      market?.skip()
+      marketplaceCheck?.skip()
     },
   }
 }
@@ -233,15 +233,15 @@ interface EarlierRun extends FoundOnServer {
 
 async function findEarlierRun(
   validation: Validation,
-  { rowWarnings: { file }, onServer }: Checks,
+  { rowWarnings: { file }, rowsOnServer }: Checks,
   { rows, issueCount, contractAddress, target }: ManifestSummary & { contractAddress: string | null },
 ): Promise<EarlierRun> {
   const { deps, manifest, settings } = validation
   const run =
     manifest === '-' || issueCount > 0 ? null : await findRunOfManifest(validation, contractAddress ?? undefined)
   const collection = issueCount > 0 ? null : { contractAddress, blockchain: target.blockchain }
-  const counts = { file, rows, sent: sentRows(run), onServer }
-  return { run, ...(await onServerAndSupply(deps, settings, collection, counts)) }
+  const counts = { file, rows, sent: sentRows(run), onServer: rowsOnServer }
+  return { run, ...(await checkServerAndSupply(deps, settings, collection, counts)) }
 }
 
 /** Returns the next step for a valid manifest, as a sentence. */
@@ -288,7 +288,7 @@ function sentRows(run: RunStatus | null): number {
  * Maximum time to wait for a server, in milliseconds. The time is short, because a manifest can be validated without a
  * server.
  */
-const SUPPLY_MS = 5000
+const SERVER_TIMEOUT_MS = 5000
 
 interface ValidationCounts {
   file: string
@@ -310,7 +310,7 @@ interface FoundOnServer {
  * Counts the rows that the server already has, and warns if the other rows exceed the maximum supply of the selected
  * collection. Returns nothing if no collection or server is selected, or if the server doesn't respond.
  */
-async function onServerAndSupply(
+async function checkServerAndSupply(
   deps: Deps,
   settings: Settings,
   collection: { contractAddress: string | null; blockchain: Blockchain | null } | null,
@@ -324,10 +324,10 @@ async function onServerAndSupply(
     const { client } = await deps.connect(settings)
     const { findMaxSupplyProblem, MAX_SUPPLY_HINT } = await import('../../../batch/supply.ts')
     const target = { contractAddress, blockchain, manifestPath: null, signal }
-    result.rows = onServer === null ? null : await withTimeout(onServer.count(client, target), SUPPLY_MS)
+    result.rows = onServer === null ? null : await withTimeout(onServer.count(client, target), SERVER_TIMEOUT_MS)
     const problem = await withTimeout(
       findMaxSupplyProblem(client, target, rows - Math.max(sent, result.rows ?? 0)),
-      SUPPLY_MS,
+      SERVER_TIMEOUT_MS,
     )
     if (problem !== null) result.warnings.push({ place: { file }, message: problem, hint: MAX_SUPPLY_HINT })
   } catch (error) {
@@ -369,7 +369,7 @@ function refuseContract(contract: string | undefined, blockchain: Blockchain | n
 }
 
 /** If rows or files have problems, throws one error with the first problems and the number of all problems. */
-export function throwProblems(
+export function throwManifestErrors(
   summary: Pick<ManifestSummary, 'issues' | 'issueCount'>,
   check: Pick<FileCheck, 'errors' | 'warnings'> | null,
 ): void {
@@ -395,7 +395,7 @@ export async function findCollection(deps: Deps, settings: Settings): Promise<Re
  * Returns the server that will fetch the files; null if unknown. Files can be checked without a server, but private
  * addresses are allowed only if the server is on this machine.
  */
-async function serverIfNamed(settings: Settings): Promise<Server | null> {
+async function findServer(settings: Settings): Promise<Server | null> {
   try {
     return await settings.server()
   } catch {

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs'
 import { type Blockchain, chainIdOf, type EvmBlockchain, isEvm, KNOWN_NAMES } from '../../../api/blockchains.ts'
-import { retirementOf, retirementText } from '../../../api/retired.ts'
+import { findRetirement, retirementText } from '../../../api/retired.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import type { ChainSettings } from '../../../server/settings/types.ts'
 import type { ChainPlace } from '../../../server/setup/with-chain.ts'
 import type { GdnCommand } from '../../command.ts'
-import { backendFlagWords } from '../../connect/add-backend-flags.ts'
-import { administeredPlace, type BackendFlags, dataDirOf, settingsGiven } from '../../connect/data-dir.ts'
+import { formatBackendFlags } from '../../connect/add-backend-flags.ts'
+import { administeredPlace, type BackendFlags, findConfigFile, resolveDataDir } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { blockchainName } from '../../flags/common.ts'
 import type { Io } from '../../io/io.ts'
@@ -20,15 +20,15 @@ export const addBlockchainArgument = (command: GdnCommand): GdnCommand =>
  *
  * @throws GdnError `usage` if the name can't be that of a blockchain
  */
-export const anyBlockchain = (name: string): Blockchain => blockchainName(name, '<blockchain>')
+export const parseBlockchain = (name: string): Blockchain => blockchainName(name, '<blockchain>')
 
 /**
  * Returns the EVM blockchain with a name.
  *
  * @throws GdnError `usage` if the name isn't that of an EVM blockchain
  */
-export function evmBlockchain(name: string): EvmBlockchain {
-  const blockchain = anyBlockchain(name)
+export function parseEvmBlockchain(name: string): EvmBlockchain {
+  const blockchain = parseBlockchain(name)
   if (isEvm(blockchain)) return blockchain
   throw new GdnError('usage', `transactions on ${blockchain} can't be listed: only EVM blockchains are supported`, {
     hint: 'Use the name of an EVM blockchain. Run `gdn chain list` to list the blockchains.',
@@ -37,7 +37,7 @@ export function evmBlockchain(name: string): EvmBlockchain {
 
 /** Warns if a network was retired and has a successor. */
 export function warnIfRetired(io: Io, blockchain: EvmBlockchain): void {
-  const retired = retirementOf(blockchain)
+  const retired = findRetirement(blockchain)
   if (retired === null) return
   const { successor } = retired
   io.warn(
@@ -50,12 +50,16 @@ export function warnIfRetired(io: Io, blockchain: EvmBlockchain): void {
  *
  * @throws GdnError `usage` if the data directory doesn't exist and no configuration is specified
  */
-export async function chainPlace(
+export async function openChainPlace(
   deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings' | 'identify' | 'signals'>,
   flags: BackendFlags,
 ): Promise<ChainPlace> {
-  if (flags.dataDir !== undefined && settingsGiven(deps, flags) === undefined && !existsSync(dataDirOf(deps, flags))) {
-    throw new GdnError('usage', `${dataDirOf(deps, flags)} does not exist`, {
+  if (
+    flags.dataDir !== undefined &&
+    findConfigFile(deps, flags) === undefined &&
+    !existsSync(resolveDataDir(deps, flags))
+  ) {
+    throw new GdnError('usage', `${resolveDataDir(deps, flags)} does not exist`, {
       place: { flag: '--data-dir' },
       hint: 'Use the directory that contains backend.yaml, or specify the file with --config <file>.',
     })
@@ -74,9 +78,12 @@ export function setupCommand(
   { adminKeystore }: { adminKeystore: string | null },
 ): string {
   const admin = adminKeystore === null ? '' : ` --admin-keystore ${shellWord(adminKeystore)}`
-  return `gdn chain setup ${blockchain}${backendFlagWords(flags)}${admin}`
+  return `gdn chain setup ${blockchain}${formatBackendFlags(flags)}${admin}`
 }
 
 /** Returns the `gdn chain setup` command. Includes an admin keystore unless the admin's key is in a remote signer. */
-export const setupOf = (blockchain: string, flags: BackendFlags, { admin }: Pick<ChainSettings, 'admin'>): string =>
-  setupCommand(blockchain, flags, { adminKeystore: admin === undefined ? 'admin.json' : null })
+export const formatSetupOfSettings = (
+  blockchain: string,
+  flags: BackendFlags,
+  { admin }: Pick<ChainSettings, 'admin'>,
+): string => setupCommand(blockchain, flags, { adminKeystore: admin === undefined ? 'admin.json' : null })

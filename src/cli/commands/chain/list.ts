@@ -1,11 +1,11 @@
 import { type Blockchain, blockchainFacts, chainIdOf, isEvm, KNOWN_NAMES } from '../../../api/blockchains.ts'
-import { retirementOf } from '../../../api/retired.ts'
+import { findRetirement } from '../../../api/retired.ts'
 import { GdnCommand } from '../../command.ts'
 import { addBackendFlags, type BackendFlags } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
-import { chainPlace } from './chain-place.ts'
+import { openChainPlace } from './chain-place.ts'
 
 export type ListFlags = OutputFlags & BackendFlags
 
@@ -42,12 +42,12 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
       import('../../../server/settings/signer-schema.ts'),
       import('../../../server/settings/solana-schema.ts'),
     ])
-  const { dataDir, settingsFile } = await chainPlace(deps, flags)
+  const { dataDir, settingsFile } = await openChainPlace(deps, flags)
   const { chains, clusters } = await loadServerSettings(dataDir, settingsFile)
   const embedded = KNOWN_NAMES.filter((name) => (isEvm(name) ? !chains.has(name) : !clusters.has(name)))
   const record = (blockchain: Blockchain, chainId: number | null, more: Partial<DataRecord>): DataRecord => {
     const facts = chainId === null ? null : networkWithChainId(chainId)
-    const retired = retirementOf(blockchain)
+    const retired = findRetirement(blockchain)
     return {
       blockchain,
       chain_id: chainId,
@@ -57,14 +57,14 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
       retired_since: retired?.since ?? null,
       successor: retired?.successor ?? null,
       fee_model: facts?.feeModel ?? null,
-      ...NOT_CONFIGURED,
+      ...UNCONFIGURED_FIELDS,
       ...more,
     }
   }
   await output.many([
     ...[...chains.values()].map((chain) =>
       record(chain.blockchain, chain.chainId, {
-        nodes: hosts(chain.rpcUrls),
+        nodes: toHosts(chain.rpcUrls),
         confirmations: chain.confirmations,
         finality: chain.finality,
         operators: chain.operators.map(signerName),
@@ -74,7 +74,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
     ...[...clusters.values()].map((cluster) =>
       record(cluster.blockchain, null, {
         genesis_hash: cluster.genesisHash,
-        nodes: hosts(cluster.rpcUrls),
+        nodes: toHosts(cluster.rpcUrls),
         commitment: cluster.commitment,
         operators: [solanaSignerName(cluster.signer)],
         block_explorer_url: cluster.blockExplorerUrl,
@@ -87,7 +87,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   }
 }
 
-const NOT_CONFIGURED = {
+const UNCONFIGURED_FIELDS = {
   nodes: null,
   genesis_hash: null,
   confirmations: null,
@@ -97,4 +97,4 @@ const NOT_CONFIGURED = {
   block_explorer_url: null,
 }
 
-const hosts = (urls: readonly string[]) => urls.map((url) => new URL(url).host)
+const toHosts = (urls: readonly string[]) => urls.map((url) => new URL(url).host)

@@ -3,20 +3,20 @@ import { GdnError } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import type { Deps } from '../../deps.ts'
 import { createOutput, type View } from '../../render/output.ts'
-import { chainPlace } from './chain-place.ts'
+import { openChainPlace } from './chain-place.ts'
 import type { SetupFlags, StatusFlags } from './flags.ts'
 
-const COSTS = ['balance', 'needed', 'cost_per_collection', 'cost_per_nft', 'nfts_left']
+const COST_FIELDS = ['balance', 'needed', 'cost_per_collection', 'cost_per_nft', 'nfts_left']
 
 const SETUP_VIEW: View = {
-  fields: ['blockchain', 'cluster', 'genesis_hash', 'status', 'signer', ...COSTS, 'compute_unit_price'],
-  columns: ['blockchain', 'cluster', 'status', 'signer', ...COSTS],
+  fields: ['blockchain', 'cluster', 'genesis_hash', 'status', 'signer', ...COST_FIELDS, 'compute_unit_price'],
+  columns: ['blockchain', 'cluster', 'status', 'signer', ...COST_FIELDS],
   id: 'blockchain',
 }
 
 const STATUS_VIEW: View = {
   fields: [
-    ...['blockchain', 'cluster', 'genesis_hash', 'block', 'compute_unit_price', 'signer', ...COSTS, 'set_up'],
+    ...['blockchain', 'cluster', 'genesis_hash', 'block', 'compute_unit_price', 'signer', ...COST_FIELDS, 'set_up'],
     'problem',
   ],
   columns: ['signer', 'balance', 'nfts_left', 'set_up', 'problem'],
@@ -37,9 +37,9 @@ export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flag
   }
   const output = createOutput(deps.io, flags, SETUP_VIEW)
   const { clusterStatus, setUpCluster, withCluster } = await import('../../../server/setup/cluster.ts')
-  await withCluster(await chainPlace(deps, flags), blockchain, async (cluster) => {
+  await withCluster(await openChainPlace(deps, flags), blockchain, async (cluster) => {
     const { cluster: name, genesis_hash, signer, compute_unit_price, set_up, ...rest } = await clusterStatus(cluster)
-    const costs = Object.fromEntries(COSTS.map((field) => [field, rest[field]]))
+    const costs = Object.fromEntries(COST_FIELDS.map((field) => [field, rest[field]]))
     const record = (status: string) => ({
       blockchain,
       cluster: name,
@@ -60,7 +60,7 @@ export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flag
 export async function solanaStatus(deps: Deps, blockchain: SolanaBlockchain, flags: StatusFlags): Promise<void> {
   const output = createOutput(deps.io, flags, STATUS_VIEW)
   const { clusterStatus, withCluster } = await import('../../../server/setup/cluster.ts')
-  const status = await withCluster(await chainPlace(deps, flags), blockchain, clusterStatus)
+  const status = await withCluster(await openChainPlace(deps, flags), blockchain, clusterStatus)
   await output.many([status])
   if (status.problem !== null) deps.setExitCode(EXIT.refused)
 }

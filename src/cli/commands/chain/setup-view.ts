@@ -1,5 +1,5 @@
 import { groupDigits } from '../../../core/group-digits.ts'
-import { inCoins, parseUnits, type Rounding } from '../../../core/units.ts'
+import { formatCoins, parseUnits, type Rounding } from '../../../core/units.ts'
 import type { CardRow, DataRecord, View } from '../../render/view.ts'
 
 export const SETUP_VIEW: View = {
@@ -14,23 +14,23 @@ export const SETUP_VIEW: View = {
       (field): CardRow => [field, record[field]],
     ),
     ...(record.status === 'done' ? paidRows(record) : plannedRows(record)),
-    ['needed_per_operator', `at least ${coinsOf(record, 'needed_per_operator', 'up')}; for a drop, see gdn cost`],
+    ['needed_per_operator', `at least ${formatCost(record, 'needed_per_operator', 'up')}; for a drop, see gdn cost`],
   ],
 }
 
 /** Formats a decimal amount of a record for display, such as `0.0043 ETH`. */
-export function coinsOf(record: DataRecord, field: string, rounding: Rounding): string | null {
+export function formatCost(record: DataRecord, field: string, rounding: Rounding): string | null {
   const amount = record[field]
   const wei = typeof amount === 'string' ? parseUnits(amount) : null
-  return wei === null ? null : `${inCoins(wei, rounding)} ${record.currency ?? 'coins'}`
+  return wei === null ? null : `${formatCoins(wei, rounding)} ${record.currency ?? 'coins'}`
 }
 
-const gasOf = (gas: unknown) => `${groupDigits(Number(gas))} gas`
+const formatGas = (gas: unknown) => `${groupDigits(Number(gas))} gas`
 
 /** Returns the rows for the setup's maximum cost and the admin's balance. */
 const plannedRows = (record: DataRecord): CardRow[] => [
-  ['cost', `at most ${coinsOf(record, 'cost', 'up')} for ${gasOf(record.gas)}`],
-  ['balance', coinsOf(record, 'balance', 'down')],
+  ['cost', `at most ${formatCost(record, 'cost', 'up')} for ${formatGas(record.gas)}`],
+  ['balance', formatCost(record, 'balance', 'down')],
 ]
 
 /**
@@ -43,9 +43,9 @@ function paidRows(record: DataRecord): CardRow[] {
   const { deployment_cost: paid, deployment_gas: gas, to_appoint: authorized } = record
   const rows: CardRow[] = []
   if (paid !== null)
-    rows.push(['deployment_cost', `${coinsOf(record, 'deployment_cost', 'nearest')} for ${gasOf(gas)}`])
+    rows.push(['deployment_cost', `${formatCost(record, 'deployment_cost', 'nearest')} for ${formatGas(gas)}`])
   if (Array.isArray(authorized) && authorized.length > 0) {
-    rows.push(['appointment_cost', `at most ${coinsOf(record, 'cost', 'up')} for ${gasOf(record.gas)}`])
+    rows.push(['appointment_cost', `at most ${formatCost(record, 'cost', 'up')} for ${formatGas(record.gas)}`])
   }
   return rows
 }

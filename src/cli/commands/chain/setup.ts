@@ -3,7 +3,7 @@ import { isEvm } from '../../../api/blockchains.ts'
 import { count } from '../../../core/count.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { Secret } from '../../../core/secret.ts'
-import { formatUnits, inCoins } from '../../../core/units.ts'
+import { formatCoins, formatUnits } from '../../../core/units.ts'
 import type { Signer } from '../../../server/chain/evm/evm-signer.ts'
 import type { Hex } from '../../../server/chain/evm/network.ts'
 import type { SetupPlan } from '../../../server/setup/plan.ts'
@@ -16,10 +16,10 @@ import { safe } from '../../io/io.ts'
 import { readInput } from '../../io/request-file.ts'
 import { askSecret } from '../../prompt/ask-missing.ts'
 import { createOutput, type Output } from '../../render/output.ts'
-import { whileOpening } from '../wallet/while-opening.ts'
-import { addBlockchainArgument, anyBlockchain, chainPlace, warnIfRetired } from './chain-place.ts'
+import { openWithProgress } from '../wallet/while-opening.ts'
+import { addBlockchainArgument, openChainPlace, parseBlockchain, warnIfRetired } from './chain-place.ts'
 import type { SetupFlags } from './flags.ts'
-import { pendingOnTimeout } from './pending-on-timeout.ts'
+import { toPendingError } from './pending-on-timeout.ts'
 import { SETUP_VIEW } from './setup-view.ts'
 
 const DEFAULT_TIMEOUT_MS = 60 * 60_000
@@ -55,22 +55,27 @@ export function command(deps: Deps, run = setup): GdnCommand {
 
 export async function setup(deps: Deps, name: string, flags: SetupFlags): Promise<void> {
   const { io } = deps
-  const blockchain = anyBlockchain(name)
+  const blockchain = parseBlockchain(name)
   if (!isEvm(blockchain)) {
     const { setUpSolana } = await import('./setup-solana.ts')
     return await setUpSolana(deps, blockchain, flags)
   }
   const output = createOutput(io, flags, SETUP_VIEW)
-  const knownFactory = flags.factory === undefined ? undefined : factoryAt(flags.factory)
-  const [{ checkKeystoreFile }, { missingFunds }, { coinOf }, { planSetup }, { chainSettings, withChain }] =
-    await Promise.all([
-      import('../../../server/chain/evm/open-signer.ts'),
-      import('../../../server/chain/missing-funds.ts'),
-      import('../../../server/settings/networks.ts'),
-      import('../../../server/setup/plan.ts'),
-      import('../../../server/setup/with-chain.ts'),
-    ])
-  const place = await chainPlace(deps, flags)
+  const knownFactory = flags.factory === undefined ? undefined : parseFactoryAddress(flags.factory)
+  const [
+    { checkKeystoreFile },
+    { describeMissingFunds },
+    { findCoinSymbol },
+    { planSetup },
+    { chainSettings, withChain },
+  ] = await Promise.all([
+    import('../../../server/chain/evm/open-signer.ts'),
+    import('../../../server/chain/missing-funds.ts'),
+    import('../../../server/settings/networks.ts'),
+    import('../../../server/setup/plan.ts'),
+    import('../../../server/setup/with-chain.ts'),
+  ])
+  const place = await openChainPlace(deps, flags)
   const { adminKeystore: file } = flags
   // Report invalid settings before the password prompt.
   await chainSettings(place, blockchain)
@@ -80,10 +85,10 @@ export async function setup(deps: Deps, name: string, flags: SetupFlags): Promis
     const admin = keystoreAdmin ?? more.admin ?? refuseWithoutAdmin()
     const operators = signers.map(({ address }) => address)
     warnIfRetired(io, blockchain)
-    const plan = await planSetup({ store, network, admin: admin.address, operators, known: knownFactory })
-    const coin = coinOf(network.chainId)
+    const plan = await planSetup({ store, network, admin: admin.address, operators, knownFactory: knownFactory })
+    const coin = findCoinSymbol(network.chainId)
     const payer = { role: 'admin', address: admin.address, blockchain, coin } as const
-    const lack = plan.gas > 0n ? missingFunds(payer, plan.balance, plan.cost + plan.owed) : null
+    const lack = plan.gas > 0n ? describeMissingFunds(payer, plan.balance, plan.cost + plan.owed) : null
     const planned = { deps, flags, output, store, network, admin, operators, plan, coin }
     if (flags.dryRun) {
       await printSetup(planned, plan.isDone ? 'done' : 'planned', plan.factory)
@@ -91,7 +96,7 @@ export async function setup(deps: Deps, name: string, flags: SetupFlags): Promis
       return
     }
     if (plan.gas > 0n) await confirmCost(planned, lack)
-    await carryOut(planned)
+    await makeSetup(planned)
   })
 }
 
@@ -122,7 +127,7 @@ async function printSetup(
     factory,
     admin: admin.address,
     operators,
-    to_appoint: plan.toAuthorize,
+    to_appoint: plan.operatorsToAuthorize,
     gas: Number(plan.gas),
     cost: formatUnits(plan.cost),
     deployment_gas: deployment === null ? null : Number(deployment.gas),
@@ -137,13 +142,13 @@ async function confirmCost({ deps, flags, network, plan, coin }: PlannedSetup, l
   if (lack !== null) {
     throw new GdnError('refused', lack, { hint: 'Nothing was sent. Send coins to that address first.' })
   }
-  const maxCostText = `${inCoins(plan.cost, 'up')} ${coin ?? 'coins'}`
-  const action = `${describeWork(plan)} on ${network.blockchain} (chain ID ${network.chainId}), for at most ${maxCostText}`
+  const maxCostText = `${formatCoins(plan.cost, 'up')} ${coin ?? 'coins'}`
+  const action = `${describeSetupPlan(plan)} on ${network.blockchain} (chain ID ${network.chainId}), for at most ${maxCostText}`
   if (!flags.yes) await deps.io.confirm(`${action}?`, '--yes')
 }
 
 /** Sends the planned transactions, waits until they are final and prints the result. */
-async function carryOut(planned: PlannedSetup): Promise<void> {
+async function makeSetup(planned: PlannedSetup): Promise<void> {
   const { deps, flags, store, network, admin, operators, plan } = planned
   const { io, now, signals } = deps
   const { blockchain } = network
@@ -166,8 +171,8 @@ async function carryOut(planned: PlannedSetup): Promise<void> {
       signal: signals.signal,
       // Without a terminal, every message is printed. There are only a few, and one of them reports an unreachable
       // network.
-      say: (text) => (io.stderrTty ? progress.update(safe(text)) : io.note(safe(text))),
-      sayLeft(text, blocks) {
+      report: (text) => (io.stderrTty ? progress.update(safe(text)) : io.note(safe(text))),
+      reportBlocksLeft(text, blocks) {
         const line = `${text}: ${count(blocks, 'block')} left`
         if (io.stderrTty) progress.update(line)
         else if (!counted.has(text)) io.note(line)
@@ -175,7 +180,7 @@ async function carryOut(planned: PlannedSetup): Promise<void> {
       },
     }).catch((error: unknown) => {
       if (error !== signals.signal.reason) throw error
-      throw withResumeHint(pendingOnTimeout(error, 'the setup is not confirmed on the network yet'))
+      throw withResumeHint(toPendingError(error, 'the setup is not confirmed on the network yet'))
     })
     progress.stop()
     await printSetup(planned, 'done', factory)
@@ -192,7 +197,7 @@ function refuseWithoutAdmin(): never {
   })
 }
 
-function factoryAt(text: string): `0x${string}` {
+function parseFactoryAddress(text: string): `0x${string}` {
   const problem = evmAddressProblem(text)
   if (problem !== null) throw flagError('--factory', problem)
   return checksumAddress(text) as `0x${string}`
@@ -206,23 +211,23 @@ const SILENT_LOG = { debug() {}, info() {}, warn() {}, error() {} }
 
 async function openAdmin(deps: Deps, file: string, flags: SetupFlags): Promise<Signer> {
   const { openKeystoreFile } = await import('../../../server/chain/evm/open-signer.ts')
-  const password = await passwordOf(deps, flags)
-  return await whileOpening(deps, () => openKeystoreFile(file, password, flags.passwordFile))
+  const password = await readPassword(deps, flags)
+  return await openWithProgress(deps, () => openKeystoreFile(file, password, flags.passwordFile))
 }
 
-async function passwordOf({ io }: Deps, { passwordFile, adminKeystore }: SetupFlags): Promise<Secret> {
-  const { passwordIn, passwordProblem, readPasswordFile } = await import('../../../keystore/password.ts')
-  if (passwordFile === '-') return passwordIn(await readInput(io, '-'), 'stdin', passwordProblem)
+async function readPassword({ io }: Deps, { passwordFile, adminKeystore }: SetupFlags): Promise<Secret> {
+  const { parsePassword, passwordProblem, readPasswordFile } = await import('../../../keystore/password.ts')
+  if (passwordFile === '-') return parsePassword(await readInput(io, '-'), 'stdin', passwordProblem)
   if (passwordFile !== undefined) return readPasswordFile(passwordFile)
   return new Secret(await askSecret(io, { message: `Password of ${adminKeystore}`, flag: '--password-file' }))
 }
 
-function describeWork({ factory, toAuthorize, raises }: SetupPlan): string {
-  const authorize = `uthorize ${toAuthorize.join(', ')}`
-  if (raises)
-    return `Replace the pending deployment of the factory${toAuthorize.length > 0 ? ` and a${authorize}` : ''}`
+function describeSetupPlan({ factory, operatorsToAuthorize, replacesDeployment }: SetupPlan): string {
+  const authorize = `uthorize ${operatorsToAuthorize.join(', ')}`
+  if (replacesDeployment)
+    return `Replace the pending deployment of the factory${operatorsToAuthorize.length > 0 ? ` and a${authorize}` : ''}`
   if (factory !== null) return `A${authorize}`
-  return toAuthorize.length === 0
+  return operatorsToAuthorize.length === 0
     ? 'Deploy the factory'
     : `Wait for the pending deployment of the factory, then a${authorize}`
 }

@@ -1,5 +1,5 @@
 import { isEvm } from '../../../api/blockchains.ts'
-import { runningBackend } from '../../../config/local-backend.ts'
+import { findRunningBackend } from '../../../config/local-backend.ts'
 import { count } from '../../../core/count.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import { GdnCommand } from '../../command.ts'
@@ -8,9 +8,9 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags } from '../../flags/common.ts'
 import { type Io, safe } from '../../io/io.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
-import { addBlockchainArgument, anyBlockchain, chainPlace, setupOf } from './chain-place.ts'
+import { addBlockchainArgument, formatSetupOfSettings, openChainPlace, parseBlockchain } from './chain-place.ts'
 import type { StatusFlags } from './flags.ts'
-import { coinsOf } from './setup-view.ts'
+import { formatCost } from './setup-view.ts'
 
 const VIEW: View = {
   fields: [
@@ -33,15 +33,15 @@ const VIEW: View = {
 }
 
 /** Returns the view. On a terminal, amounts have units, and the full text of problems is below the table. */
-const viewFor = ({ stdoutTty }: Io, { fields }: StatusFlags): View =>
+const createView = ({ stdoutTty }: Io, { fields }: StatusFlags): View =>
   stdoutTty && fields === undefined
     ? {
         ...VIEW,
         columns: ['signer', 'balance', 'needed', 'appointed', 'waiting'],
         cells: (record) => ({
           ...record,
-          balance: coinsOf(record, 'balance', 'down'),
-          needed: coinsOf(record, 'needed', 'up'),
+          balance: formatCost(record, 'balance', 'down'),
+          needed: formatCost(record, 'needed', 'up'),
           waiting: waitingText(record),
         }),
       }
@@ -71,8 +71,8 @@ export function command(deps: Deps, run = status): GdnCommand {
 }
 
 export async function status(deps: Deps, name: string, flags: StatusFlags): Promise<void> {
-  const blockchain = anyBlockchain(name)
-  const place = await chainPlace(deps, flags)
+  const blockchain = parseBlockchain(name)
+  const place = await openChainPlace(deps, flags)
   const { isEmbedded } = await import('../../../server/setup/with-chain.ts')
   if (await isEmbedded(place, blockchain)) {
     const output = createOutput(deps.io, flags, VIEW)
@@ -80,7 +80,7 @@ export async function status(deps: Deps, name: string, flags: StatusFlags): Prom
     deps.io.note(
       `${blockchain} is an embedded chain of the backend in ${safe(place.dataDir)}. It needs no funds and no setup.`,
     )
-    if ((await runningBackend(place.dataDir)) === null)
+    if ((await findRunningBackend(place.dataDir)) === null)
       deps.io.note('The backend is not running, so nothing is minted.')
     return
   }
@@ -88,11 +88,11 @@ export async function status(deps: Deps, name: string, flags: StatusFlags): Prom
     const { solanaStatus } = await import('./setup-solana.ts')
     return await solanaStatus(deps, blockchain, flags)
   }
-  const output = createOutput(deps.io, flags, viewFor(deps.io, flags))
+  const output = createOutput(deps.io, flags, createView(deps.io, flags))
   const { chainStatus } = await import('../../../server/setup/status.ts')
   const { withChain } = await import('../../../server/setup/with-chain.ts')
   const states = await withChain(place, blockchain, async (chain) => {
-    return await chainStatus(chain, setupOf(blockchain, flags, chain.settings))
+    return await chainStatus(chain, formatSetupOfSettings(blockchain, flags, chain.settings))
   })
   await output.many(states)
   if (deps.io.stdoutTty && output.mode === 'table' && flags.fields === undefined) {

@@ -1,5 +1,5 @@
 import { isEvm } from '../../../api/blockchains.ts'
-import { proxyFor } from '../../../config/proxy.ts'
+import { selectProxies } from '../../../config/proxy.ts'
 import { EXIT_BY_CODE, GdnError } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import type { Secret } from '../../../core/secret.ts'
@@ -12,8 +12,8 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addTimeoutFlag, apiAddress, notEmpty } from '../../flags/common.ts'
 import { type Io, safe } from '../../io/io.ts'
 import { createOutput, type View } from '../../render/output.ts'
-import { addBlockchainArgument, anyBlockchain, chainPlace, setupOf } from './chain-place.ts'
-import { pendingOnTimeout } from './pending-on-timeout.ts'
+import { addBlockchainArgument, formatSetupOfSettings, openChainPlace, parseBlockchain } from './chain-place.ts'
+import { toPendingError } from './pending-on-timeout.ts'
 import { etherscanKey, transactionHash, type VerifyFlags, writeInput } from './verify-flags.ts'
 
 const RETRY_HINT =
@@ -30,7 +30,7 @@ const VIEW: View = {
 }
 
 /** Returns the view. On a terminal, the reasons are below the table. With --to, there are no verdicts. */
-function viewFor({ stdoutTty }: Io, { to }: VerifyFlags): View {
+function createView({ stdoutTty }: Io, { to }: VerifyFlags): View {
   const hidden = to !== undefined ? ['service', 'match', 'message'] : stdoutTty ? ['message'] : []
   return { ...VIEW, columns: VIEW.columns.filter((column) => !hidden.includes(column)) }
 }
@@ -61,22 +61,22 @@ export function command(deps: Deps, run = verify): GdnCommand {
 
 export async function verify(deps: Deps, name: string, flags: VerifyFlags): Promise<void> {
   const { io } = deps
-  const blockchain = anyBlockchain(name)
+  const blockchain = parseBlockchain(name)
   if (!isEvm(blockchain)) throw new GdnError('usage', `${blockchain} has no gdn contracts to verify`)
-  const output = createOutput(io, flags, viewFor(io, flags))
+  const output = createOutput(io, flags, createView(io, flags))
   const creation = transactionHash(flags.creationTx)
   const key = await etherscanKey(deps, flags)
   const { checkCode, compilerVersion, deployedContracts, standardInput } = await import(
     '../../../server/setup/verify/contracts.ts'
   )
   const { withChain } = await import('../../../server/setup/with-chain.ts')
-  const place = await chainPlace(deps, flags)
+  const place = await openChainPlace(deps, flags)
   await withChain(
     place,
     blockchain,
     async ({ store, network, settings }) => {
       const contracts = await deployedContracts(
-        { store, network, setup: setupOf(blockchain, flags, settings) },
+        { store, network, setup: formatSetupOfSettings(blockchain, flags, settings) },
         creation,
       )
       const record = (contract: DeployedContract, service: string | null, verdict: VerificationResult | null) => ({
@@ -109,7 +109,7 @@ export async function verify(deps: Deps, name: string, flags: VerifyFlags): Prom
           for (const contract of contracts) {
             progress.update(`${contract.name}: waiting for ${verifier.service}`)
             const verdict: VerificationResult =
-              unreachable ?? (await verifier.verify(contract).catch((error: unknown) => failureOf(deps, error)))
+              unreachable ?? (await verifier.verify(contract).catch((error: unknown) => toFailedResult(deps, error)))
             if (verdict.status === 'rejected') deps.setExitCode(EXIT.refused)
             // Don't send further requests to this service, because each of them would take just as long to fail.
             if (verdict.status === 'failed') unreachable = verdict
@@ -121,7 +121,7 @@ export async function verify(deps: Deps, name: string, flags: VerifyFlags): Prom
         printReasons(io, output.mode, records)
         if (output.mode === 'table' && records.some(({ status }) => status === 'failed')) io.note(RETRY_HINT)
       } catch (error) {
-        throw pendingOnTimeout(error, 'a service has not returned a result yet')
+        throw toPendingError(error, 'a service has not returned a result yet')
       } finally {
         progress.stop()
         for (const verifier of verifiers) await verifier.close()
@@ -149,18 +149,18 @@ interface VerifierSettings {
 async function openVerifiers(
   { env }: Deps,
   flags: VerifyFlags,
-  { chainId, signal, key, pages, onRetry }: VerifierSettings,
+  { chainId, signal, key, pages: explorerUrl, onRetry }: VerifierSettings,
 ) {
   const { createEtherscan, ETHERSCAN_URL } = await import('../../../server/setup/verify/etherscan.ts')
   const { createSourcify, SOURCIFY_URL } = await import('../../../server/setup/verify/sourcify.ts')
-  const at = (url: string) => ({ url, proxy: proxyFor(url, env), chainId, signal, onRetry })
+  const at = (url: string) => ({ url, proxy: selectProxies(url, env), chainId, signal, onRetry })
   const sourcify = createSourcify(at(flags.sourcifyUrl ?? SOURCIFY_URL))
   if (key === null) return [sourcify]
-  return [sourcify, createEtherscan({ ...at(flags.etherscanUrl ?? ETHERSCAN_URL), key, pages })]
+  return [sourcify, createEtherscan({ ...at(flags.etherscanUrl ?? ETHERSCAN_URL), key, explorerUrl })]
 }
 
 /** Returns a verdict for a service that failed, so that verification continues with other services. */
-function failureOf(deps: Deps, error: unknown): VerificationResult {
+function toFailedResult(deps: Deps, error: unknown): VerificationResult {
   if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
   deps.setExitCode(EXIT_BY_CODE[error.code])
   return { status: 'failed', match: null, url: null, message: error.message }

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import type { ArchiveStore } from '../../../archive/archive-store.ts'
-import { type ArchiveProblem, indexTokens, problemsOf } from '../../../archive/index-lines.ts'
+import { type ArchiveProblem, indexTokens, listProblems } from '../../../archive/index-lines.ts'
 import type { OpenArchive } from '../../../archive/read-archive.ts'
 import type { WrittenArchive } from '../../../archive/write-archive.ts'
 import { count } from '../../../core/count.ts'
@@ -13,9 +13,9 @@ import { safe } from '../../io/io.ts'
 import { createOutput, type View } from '../../render/output.ts'
 import { resolveOutputFile } from '../../sheet/resolve-output-file.ts'
 import { printProblems } from './archive/print-problems.ts'
-import { addReadingFlags, limitsOf, type ReadingFlags } from './archive/reading-flags.ts'
-import { refuseOther } from './archive/refuse-other.ts'
-import { type ChainContract, chainContract } from './chain-contract.ts'
+import { addReadingFlags, type ReadingFlags, toArchiveLimits } from './archive/reading-flags.ts'
+import { refuseOtherArchive } from './archive/refuse-other.ts'
+import { type ChainContract, resolveChainContract } from './chain-contract.ts'
 
 export interface ArchiveFlags extends OutputFlags, ReadingFlags {
   to?: string
@@ -49,7 +49,7 @@ const VIEW: View = {
 }
 
 /** Maximum number of problems in the output. The archive's index lists all of them. */
-const MAX_PROBLEMS = 1000
+const MAX_LISTED_PROBLEMS = 1000
 
 export function command(deps: Deps, run = archive): GdnCommand {
   return new GdnCommand({
@@ -76,7 +76,7 @@ export async function archive(deps: Deps, typed: string | undefined, flags: Arch
   const { io, signals } = deps
   const output = createOutput(io, flags, VIEW)
   if (flags.to === undefined) throw requiredFlagError('--to', 'Add the file to write, such as --to tides.car.')
-  const target = await chainContract(deps, typed, flags)
+  const target = await resolveChainContract(deps, typed, flags)
   const { path, replace } = await resolveOutputFile(deps, flags.to, flags)
   const previous = replace && (await pathExists(path)) ? await previousArchive(path, target, signals.signal) : null
   const written = await write(deps, path, { target, flags, previous }).finally(() => previous?.close())
@@ -104,7 +104,7 @@ async function previousArchive(path: string, target: ChainContract, signal: Abor
     throw error instanceof GdnError ? error.with({ hint: UNCHANGED_FILE_HINT }) : error
   })
   try {
-    refuseOther(archive, target, { flag: '--to', hint: UNCHANGED_FILE_HINT })
+    refuseOtherArchive(archive, target, { flag: '--to', hint: UNCHANGED_FILE_HINT })
   } catch (error) {
     await archive.close()
     throw error
@@ -135,11 +135,11 @@ async function write(deps: Deps, path: string, { target, flags, previous }: Arch
     const onListed = async () => {
       if (previous !== null) keptBefore = await seedStore(store, previous, signal)
     }
-    const rules = { limits: limitsOf(flags), wanted, wholeDirectory, keepsFiles: true }
+    const rules = { limits: toArchiveLimits(flags), wanted, wholeDirectory, keepsFiles: true }
     const keptFiles: ArchiveProblem[] = []
     let keptNow = 0
     const noteKept = (file: ArchiveProblem) => {
-      if (++keptNow <= MAX_PROBLEMS) keptFiles.push(file)
+      if (++keptNow <= MAX_LISTED_PROBLEMS) keptFiles.push(file)
     }
     const onKept = previous === null ? undefined : noteKept
     const archived = await readCollection(deps, { target, flags, store, ...rules, onListed, onKept })
@@ -147,7 +147,7 @@ async function write(deps: Deps, path: string, { target, flags, previous }: Arch
       printProblems(deps.io, keptFiles, keptNow)
       deps.io.warn(`Kept ${count(keptNow, 'file')} from the existing archive, because the originals can't be read now.`)
     }
-    const problems = problemsIn(store)
+    const problems = readProblems(store)
     const [readable, unreadable] = [store.count('readable'), store.count('problems')]
     if (unreadable > 0 && readable < keptBefore) {
       printProblems(deps.io, problems, unreadable)
@@ -169,11 +169,11 @@ interface ArchiveReport extends WrittenArchive {
   reused: number
 }
 
-function problemsIn(store: ArchiveStore): ArchiveProblem[] {
+function readProblems(store: ArchiveStore): ArchiveProblem[] {
   const problems: ArchiveProblem[] = []
-  for (const problem of problemsOf(indexTokens(store))) {
+  for (const problem of listProblems(indexTokens(store))) {
     problems.push(problem)
-    if (problems.length === MAX_PROBLEMS) break
+    if (problems.length === MAX_LISTED_PROBLEMS) break
   }
   return problems
 }

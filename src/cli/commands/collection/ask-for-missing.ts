@@ -19,7 +19,7 @@ interface CollectionFields {
 }
 
 /** Prompts for missing fields of a collection request. Without a terminal, returns the request unchanged. */
-export async function askForMissing(
+export async function promptForMissingFields(
   { io, addresses }: Pick<Deps, 'io' | 'addresses'>,
   { yes = false }: { yes?: boolean },
   fields: CollectionFields,
@@ -50,13 +50,14 @@ export async function askForMissing(
   // `dynamic` and `enable_burn` are included only if they are true, because the hosted service doesn't support these
   // fields.
   const dynamic =
-    (await whether(fields.dynamic, `Let the API update the metadata of NFTs? ${PERMANENT}`, '--dynamic')) || undefined
+    (await whether(fields.dynamic, `Let the API update the metadata of NFTs? ${PERMANENT_NOTE}`, '--dynamic')) ||
+    undefined
   const enable_burn =
-    (await whether(fields.enable_burn, `Let the API burn NFTs? ${PERMANENT}`, '--enable-burn')) || undefined
+    (await whether(fields.enable_burn, `Let the API burn NFTs? ${PERMANENT_NOTE}`, '--enable-burn')) || undefined
   const enable_transfer =
     fields.is_locked === true
       ? fields.enable_transfer
-      : await whether(fields.enable_transfer, `Let the API transfer NFTs? ${CHANGEABLE}`, '--enable-transfer')
+      : await whether(fields.enable_transfer, `Let the API transfer NFTs? ${CHANGEABLE_NOTE}`, '--enable-transfer')
   return { ...fields, name, blockchain, wallet_address, description, image, dynamic, enable_burn, enable_transfer }
 }
 
@@ -71,5 +72,5 @@ function refuseWrongAddress(address: unknown, blockchain: Blockchain | undefined
   if (problem !== null) throw wrongAddressError(address, problem, '--wallet')
 }
 
-const PERMANENT = "This can't be changed later."
-const CHANGEABLE = 'The owner can change this later.'
+const PERMANENT_NOTE = "This can't be changed later."
+const CHANGEABLE_NOTE = 'The owner can change this later.'

@@ -4,7 +4,7 @@ import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { flagError } from '../../../core/errors.ts'
 import { type GdnCommand, missingCollectionError, requiredFlagError, wrongAddressError } from '../../command.ts'
-import { addressOfCollection } from '../../connect/named-collection.ts'
+import { resolveCollectionAddress } from '../../connect/named-collection.ts'
 import { type ReaderFlags, serverWithNode, specifiedRpc } from '../../connect/open-verifier.ts'
 import { resolveCollection } from '../../connect/resolve-collection.ts'
 import type { Deps } from '../../deps.ts'
@@ -27,7 +27,7 @@ export interface ChainContract {
 }
 
 /** Adds the argument and the flags that select a contract and its node. */
-export function addChainContract(command: GdnCommand, group: string): GdnCommand {
+export function addChainContractFlags(command: GdnCommand, group: string): GdnCommand {
   command.argument('[address]')
   command.valueFlag('-c, --contract <address>', 'Address or name of the contract', notEmpty)
   command.valueFlag('-b, --blockchain <name>', 'Blockchain of the contract', blockchainName)
@@ -46,12 +46,12 @@ export function addChainContract(command: GdnCommand, group: string): GdnCommand
  *
  * @throws GdnError `usage`
  */
-export async function chainContract(
+export async function resolveChainContract(
   deps: Deps,
   typed: string | undefined,
   flags: ChainContractFlags,
 ): Promise<ChainContract> {
-  const contract = await contractOf(deps, typed, flags)
+  const contract = await resolveContract(deps, typed, flags)
   const settings = await deps.settings({ ...flags, contract })
   const server = specifiedRpc(deps, flags) === null ? await serverWithNode(settings) : null
   const { blockchain } =
@@ -69,14 +69,14 @@ export async function chainContract(
  *
  * @throws GdnError `usage`
  */
-async function contractOf(deps: Deps, typed: string | undefined, flags: ChainContractFlags): Promise<string> {
+async function resolveContract(deps: Deps, typed: string | undefined, flags: ChainContractFlags): Promise<string> {
   if (typed !== undefined && flags.contract !== undefined) {
     throw flagError('--contract', "can't be used with <address>", 'Use one of them.')
   }
   const { contract: configured } = typed === undefined ? await deps.settings(flags) : { contract: null }
   const { value, from } = configured ?? { value: typed, from: '<address>' }
   if (value === undefined) throw missingCollectionError('<address>', 'Add the address of a contract, or -c <address>.')
-  const contract = await addressOfCollection(deps, value, flags, from)
+  const contract = await resolveCollectionAddress(deps, value, flags, from)
   const problem = evmAddressProblem(contract)
   if (problem !== null) throw wrongAddressError(contract, problem, from)
   return contract

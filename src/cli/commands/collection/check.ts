@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
-import type { Finding } from '../../../archive/compare.ts'
+import type { ArchiveFinding } from '../../../archive/compare.ts'
 import type { OpenArchive } from '../../../archive/read-archive.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
@@ -13,9 +13,9 @@ import { safe } from '../../io/io.ts'
 import { withProgress } from '../../io/progress.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
 import { SHOWN_PROBLEMS } from './archive/print-problems.ts'
-import { addReadingFlags, limitsOf, type ReadingFlags } from './archive/reading-flags.ts'
-import { refuseOther } from './archive/refuse-other.ts'
-import { type ChainContract, chainContract } from './chain-contract.ts'
+import { addReadingFlags, type ReadingFlags, toArchiveLimits } from './archive/reading-flags.ts'
+import { refuseOtherArchive } from './archive/refuse-other.ts'
+import { type ChainContract, resolveChainContract } from './chain-contract.ts'
 
 export interface CheckFlags extends Omit<OutputFlags, 'output'>, ReadingFlags {
   output?: OutputFlags['output'] | 'markdown'
@@ -24,7 +24,7 @@ export interface CheckFlags extends Omit<OutputFlags, 'output'>, ReadingFlags {
 
 const FIELDS = ['token_id', 'kind', 'field', 'url', 'error']
 /** Maximum length of a field name in a message. */
-const MAX_FIELD = 60
+const MAX_FIELD_CHARACTERS = 60
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'token_id', plural: 'problems', yields: 'url' }
 
 export function command(deps: Deps, run = check): GdnCommand {
@@ -53,15 +53,15 @@ export async function check(deps: Deps, typed: string | undefined, { output: mod
     throw new GdnError('usage', '--json and --output markdown contradict each other', { hint: 'Use one of them.' })
   }
   const output = createOutput(io, isMarkdown || mode === undefined ? flags : { ...flags, output: mode }, VIEW)
-  const target = await chainContract(deps, typed, flags)
+  const target = await resolveChainContract(deps, typed, flags)
   const { openArchive } = await import('../../../archive/read-archive.ts')
   const archive =
     flags.archive === undefined ? null : await openArchive(resolve(cwd, flags.archive), { signal: signals.signal })
   try {
     if (archive !== null) {
-      refuseOther(archive, target, { flag: '--archive', hint: 'Use the archive of this collection.' })
+      refuseOtherArchive(archive, target, { flag: '--archive', hint: 'Use the archive of this collection.' })
     }
-    const findings = await findingsOf(deps, target, flags, archive)
+    const findings = await checkCollection(deps, target, flags, archive)
     const { list, tokens } = findings
     if (isMarkdown) {
       const { checkMarkdown } = await import('./archive/check-markdown.ts')
@@ -72,16 +72,16 @@ export async function check(deps: Deps, typed: string | undefined, { output: mod
       const unlisted = count(list.length - shownProblems.length, 'more problem')
       if (shownProblems.length < list.length) io.warn(`Not shown: ${unlisted}. Add --json to list all of them.`)
     }
-    const changed = changedTokens(list)
-    const isLost = ({ kind, token_id }: Finding) =>
+    const changed = collectChangedTokens(list)
+    const isLost = ({ kind, token_id }: ArchiveFinding) =>
       kind === 'unreadable' || (kind === 'differs' && !changed.has(token_id))
     const lost = list.filter(isLost).length
     if (lost > 0) throw problemsError(lost, tokens)
-    const lacked = list.filter(({ kind }) => kind === 'new' || kind === 'not_archived')
-    if (archive !== null && lacked.length + changed.size > 0) {
+    const missingFiles = list.filter(({ kind }) => kind === 'new' || kind === 'not_archived')
+    if (archive !== null && missingFiles.length + changed.size > 0) {
       // On an embedded chain, tokens can't be compared at the archive's block, because earlier states aren't kept.
-      const block = target.server === null && lacked.length === 0 ? archive.header.block.number : null
-      throw outdatedError(String(flags.archive), { lacked, changed, block })
+      const block = target.server === null && missingFiles.length === 0 ? archive.header.block.number : null
+      throw outdatedError(String(flags.archive), { missingFiles, changed, block })
     }
     const matches = archive !== null && list.length === 0 ? ', and match the archive' : ''
     io.note(`All files of ${count(tokens, 'token')} can be read${matches}.`)
@@ -99,7 +99,7 @@ const problemsError = (lost: number, tokens: number) =>
  * Returns the tokens whose URI differs from the archive, such as updated NFTs. Null stands for the collection's
  * metadata.
  */
-const changedTokens = (list: readonly Finding[]): ReadonlySet<string | null> =>
+const collectChangedTokens = (list: readonly ArchiveFinding[]): ReadonlySet<string | null> =>
   new Set(
     list.flatMap(({ kind, field, url, token_id }) =>
       kind === 'differs' && field === null && url !== null ? [token_id] : [],
@@ -107,19 +107,21 @@ const changedTokens = (list: readonly Finding[]): ReadonlySet<string | null> =>
   )
 
 interface ArchiveDifferences {
-  lacked: readonly Finding[]
+  missingFiles: readonly ArchiveFinding[]
   changed: ReadonlySet<string | null>
   /** The block of the archive, if the tokens can be compared at this block; null otherwise. */
   block: number | null
 }
 
-function outdatedError(path: string, { lacked, changed, block }: ArchiveDifferences): GdnError {
-  const added = lacked.filter(({ kind }) => kind === 'new')
+function outdatedError(path: string, { missingFiles, changed, block }: ArchiveDifferences): GdnError {
+  const added = missingFiles.filter(({ kind }) => kind === 'new')
   const ofTokens = added.filter(({ token_id }) => token_id !== null).length
   const parts = [
     added.length > ofTokens ? ['the metadata of the collection'] : [],
     ofTokens > 0 ? [count(ofTokens, 'token')] : [],
-    added.length < lacked.length ? [lackedFiles(lacked.filter(({ kind }) => kind === 'not_archived'))] : [],
+    added.length < missingFiles.length
+      ? [describeLackedFiles(missingFiles.filter(({ kind }) => kind === 'not_archived'))]
+      : [],
   ].flat()
   const changes = changed.size === 0 ? [] : [`${changedText(changed)} changed after the archive was made`]
   const lacks = parts.length === 0 ? [] : [`the archive lacks ${parts.join(' and ')}`]
@@ -139,11 +141,11 @@ function changedText(changed: ReadonlySet<string | null>): string {
 }
 
 /** Describes the files that an archive lacks. If there is only one, names its token and field. */
-function lackedFiles(files: readonly Finding[]): string {
+function describeLackedFiles(files: readonly ArchiveFinding[]): string {
   const [first] = files
   if (files.length !== 1 || first === undefined) return `${count(files.length, 'file')}, which can be read now`
   const owner = first.token_id === null ? 'the collection' : `token ${first.token_id}`
-  const field = first.field === null || first.field.length > MAX_FIELD ? 'file' : first.field
+  const field = first.field === null || first.field.length > MAX_FIELD_CHARACTERS ? 'file' : first.field
   return `${owner}'s ${safe(field)}, which can be read now`
 }
 
@@ -151,7 +153,7 @@ function lackedFiles(files: readonly Finding[]): string {
  * Reads the collection into a temporary file. Returns the problems of its files and, if there is an archive, the
  * differences from it.
  */
-async function findingsOf(deps: Deps, target: ChainContract, flags: ReadingFlags, archive: OpenArchive | null) {
+async function checkCollection(deps: Deps, target: ChainContract, flags: ReadingFlags, archive: OpenArchive | null) {
   const [{ ArchiveStore }, { readCollection }, { compareTokens }, { indexTokens }, { tokensWithMissing }] =
     await Promise.all([
       import('../../../archive/archive-store.ts'),
@@ -170,12 +172,12 @@ async function findingsOf(deps: Deps, target: ChainContract, flags: ReadingFlags
       target,
       flags,
       store,
-      limits: limitsOf(flags),
+      limits: toArchiveLimits(flags),
       wanted,
       wholeDirectory,
       keepsFiles: false,
     })
-    const list: Finding[] = []
+    const list: ArchiveFinding[] = []
     await withProgress(deps.io, 'Comparing', async () => {
       const before = archive === null ? null : tokensWithMissing(archive)
       for await (const finding of compareTokens(indexTokens(store), before)) list.push(finding)

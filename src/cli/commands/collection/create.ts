@@ -11,8 +11,8 @@ import { GdnCommand } from '../../command.ts'
 import { rememberCollection } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
-import { feeOfTransaction, withPaid } from '../../cost/paid.ts'
-import { maxUseOfRequest } from '../../cost/run-limit.ts'
+import { readTransactionFee, withPaid } from '../../cost/paid.ts'
+import { estimateMaxRequestUse } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import {
   addOutputFlags,
@@ -29,18 +29,18 @@ import {
 } from '../../flags/common.ts'
 import { addEnsFlags, type EnsFlags } from '../../flags/ens.ts'
 import { safe } from '../../io/io.ts'
-import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
+import { parseRequest, readInput, toInputName } from '../../io/request-file.ts'
 import { mayPrompt } from '../../prompt/ask-missing.ts'
 import { COLLECTION_VIEW } from '../../render/collection-view.ts'
 import { createOutput, type Output } from '../../render/output.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { connectForDryRun, printDryRun } from '../../request/dry-run.ts'
 import { resolveEnsFields } from '../../request/ens-names.ts'
-import { configuredWallet, nameFields, placeOfWallet } from '../../request/named-addresses.ts'
+import { resolveConfiguredWallet, resolveNamesInFields, toWalletPlace } from '../../request/named-addresses.ts'
 import { addOperationFlags, type OperationFlags, operateOnce, quoteOperation } from '../../request/operate-once.ts'
 import { showWaitForCollection } from '../../request/waiting.ts'
 import { warnOfQuotes } from '../../word-processor.ts'
-import { askForMissing } from './ask-for-missing.ts'
+import { promptForMissingFields } from './ask-for-missing.ts'
 import type { SettingFlags } from './set/flags.ts'
 
 /** The settings that can be set at creation and changed later. */
@@ -123,7 +123,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   // Report a missing server before the prompts.
   if (mayPrompt(io) && !flags.dryRun) await settings.server()
   const request = await readCollectionRequest(deps, settings, flags)
-  if (flags.dryRun) return await dryRun(deps, settings, { request, flags })
+  if (flags.dryRun) return await printCreateDryRun(deps, settings, { request, flags })
 
   const connection = await deps.connect(settings)
   await operateOnce(
@@ -140,7 +140,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
         deps.checkPlan?.({ request })
         await refuseUnlessKnown(deps, connection, request)
         const action = `Create the collection "${request.name}"`
-        const priced = { limit, maxUse: () => maxUseOfRequest('createcollection', request) }
+        const priced = { limit, maxUse: () => estimateMaxRequestUse('createcollection', request) }
         await confirmSpending(deps, connection, { yes: flags.yes, blockchain: request.blockchain, action, priced })
         return request
       },
@@ -153,17 +153,18 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
 
 /** Returns the request from the flags, the request file and the prompts. */
 async function readCollectionRequest(deps: Deps, settings: Settings, flags: CreateFlags): Promise<NewCollection> {
-  const file = flags.file === undefined ? null : nameOfInput(flags.file)
+  const file = flags.file === undefined ? null : toInputName(flags.file)
   const fromFile =
     flags.file === undefined || file === null
       ? {}
-      : await nameFields(parseRequest(await readInput(deps.io, flags.file), file), file, deps.addresses)
+      : await resolveNamesInFields(parseRequest(await readInput(deps.io, flags.file), file), file, deps.addresses)
   refuseWrongFlags(flags, fromFile)
   const optionalFields = {
-    ...(await askForMissing(deps, flags, {
+    ...(await promptForMissingFields(deps, flags, {
       name: flags.name ?? fromFile.name,
       blockchain: flags.blockchain ?? fromFile.blockchain ?? settings.blockchain?.value,
-      wallet_address: flags.wallet ?? fromFile.wallet_address ?? (await configuredWallet(settings, deps.addresses)),
+      wallet_address:
+        flags.wallet ?? fromFile.wallet_address ?? (await resolveConfiguredWallet(settings, deps.addresses)),
       description: flags.description ?? fromFile.description,
       image: flags.image ?? fromFile.image,
       enable_transfer: flags.enableTransfer ?? fromFile.enable_transfer,
@@ -185,7 +186,7 @@ async function readCollectionRequest(deps: Deps, settings: Settings, flags: Crea
       return { flag: isWallet ? '--wallet' : '--royalty-receiver' }
     }
     if (file !== null && fromFile[field] !== undefined) return { file, field }
-    return settings.wallet?.value === wallet_address ? placeOfWallet(settings.wallet) : { flag: '--wallet' }
+    return settings.wallet?.value === wallet_address ? toWalletPlace(settings.wallet) : { flag: '--wallet' }
   })
   return checkRequest(createcollection.request, { ...fields, ...withoutUndefined(addresses) }, file)
 }
@@ -194,7 +195,7 @@ async function readCollectionRequest(deps: Deps, settings: Settings, flags: Crea
 const withoutUndefined = (fields: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
-async function dryRun(
+async function printCreateDryRun(
   deps: Deps,
   settings: Settings,
   { request, flags }: Pick<CreateContext, 'request' | 'flags'>,
@@ -298,7 +299,7 @@ async function finish(
   const contract_address = record?.contract_address ?? null
   if (contract_address !== null) await rememberCollection(deps, connection, { ...collection, contract_address })
   const { transaction_gdn_ids: _id, ...fields } = record ?? {}
-  const paid = problem === null ? await feeOfTransaction(deps, connection, transaction_gdn_id) : {}
+  const paid = problem === null ? await readTransactionFee(deps, connection, transaction_gdn_id) : {}
   await output.one({ ...accepted, ...fields, ...paid })
   if (problem === null && output.mode !== 'ids') {
     const to = `-c ${safe(contract_address ?? '')} -b ${request.blockchain} --receiver ${request.wallet_address}`

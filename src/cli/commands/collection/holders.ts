@@ -6,7 +6,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, integer, notEmpty, type OutputFlags, oneOf } from '../../flags/common.ts'
 import { addEnsFlags, type EnsFlags } from '../../flags/ens.ts'
 import { createOutput, type View } from '../../render/output.ts'
-import { addChainContract, type ChainContractFlags, chainContract } from './chain-contract.ts'
+import { addChainContractFlags, type ChainContractFlags, resolveChainContract } from './chain-contract.ts'
 import { excludedAddresses } from './holders/excluded.ts'
 
 export interface HoldersFlags extends OutputFlags, ChainContractFlags, EnsFlags {
@@ -29,7 +29,7 @@ const VIEW: View = {
   yields: 'token_ids',
   more: ['block_number', 'block_hash', 'is_checked'],
 }
-const MAX_NUMBER = 1_000_000_000
+const MAX_SAMPLE_SIZE = 1_000_000_000
 const READING_GROUP = 'Reading'
 const CHOOSING_GROUP = 'Choosing'
 
@@ -64,7 +64,7 @@ export function command(deps: Deps, run = holders): GdnCommand {
       ],
     ],
   })
-    .with((own) => addChainContract(own, READING_GROUP))
+    .with((own) => addChainContractFlags(own, READING_GROUP))
     .valueFlag('--block <n>', 'List the holders at this block', {
       ...reading,
       parse: integer(0, Number.MAX_SAFE_INTEGER),
@@ -86,7 +86,7 @@ export function command(deps: Deps, run = holders): GdnCommand {
     .valueFlag('--token-id <id>', 'List only holders of this token', { ...choosing, parse: uint256 })
     .valueFlag('--sample <n>', 'Draw a random sample of this many holders', {
       ...choosing,
-      parse: integer(1, MAX_NUMBER),
+      parse: integer(1, MAX_SAMPLE_SIZE),
     })
     .valueFlag('--seed <text>', 'Text that seeds the draw (the hash of the block)', { ...choosing, parse: notEmpty })
     .with((own) => addEnsFlags(own, CHOOSING_GROUP), addServerFlags, addOutputFlags)
@@ -96,7 +96,7 @@ export function command(deps: Deps, run = holders): GdnCommand {
 export async function holders(deps: Deps, typed: string | undefined, flags: HoldersFlags): Promise<void> {
   createOutput(deps.io, flags, VIEW)
   const wanted = wantedBlock(flags)
-  const { contract, blockchain, server, settings } = await chainContract(deps, typed, flags)
+  const { contract, blockchain, server, settings } = await resolveChainContract(deps, typed, flags)
   const excluded = await excludedAddresses(deps, flags.exclude ?? [], { settings, flags, blockchain })
   const [{ withHolders }, { printHolders }] = await Promise.all([
     import('./holders/read.ts'),

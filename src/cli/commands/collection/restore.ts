@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import type { ArchivedBlocks, OpenArchive } from '../../../archive/read-archive.ts'
-import { runningBackend } from '../../../config/local-backend.ts'
+import { findRunningBackend } from '../../../config/local-backend.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { orAborted } from '../../../core/or-aborted.ts'
+import { rejectOnAbort } from '../../../core/or-aborted.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { GdnCommand } from '../../command.ts'
 import { addBackendFlags, administeredPlace, type BackendFlags, type DatabaseOptions } from '../../connect/data-dir.ts'
@@ -57,7 +57,7 @@ export async function restore(deps: Deps, archivePath: string, flags: RestoreFla
   const path = resolve(cwd, archivePath)
   const place = await administeredPlace(deps, flags)
   const [
-    { openArchive, openDamaged },
+    { openArchive, openDamagedArchive },
     { countReadableTokens },
     { archivedRoots },
     { rootsWithoutIndex },
@@ -74,7 +74,7 @@ export async function restore(deps: Deps, archivePath: string, flags: RestoreFla
     const onBlock = (bytesRead: number, totalBytes: number) =>
       update(`Checking the archive: ${Math.floor((bytesRead / totalBytes) * 100)} %`)
     const options = { signal: signals.signal, onBlock }
-    if (flags.intact === true) return await openDamaged(path, { ...options, onDamage: damage.note })
+    if (flags.intact === true) return await openDamagedArchive(path, { ...options, onDamage: damage.note })
     const opened = await openArchive(path, options)
     return { ...opened, index: opened }
   })
@@ -83,14 +83,14 @@ export async function restore(deps: Deps, archivePath: string, flags: RestoreFla
     const { index } = archive
     const answers = index === null ? null : await countReadableTokens(index)
     const roots = index === null ? rootsWithoutIndex(archive) : archivedRoots(index)
-    const { publishes } = await withProgress(io, `Restoring ${count(archive.blocks, 'block')}`, () =>
-      orAborted(restoreBlocks(place, { blocks: blocksOf(archive), roots }), signals.signal),
+    const { publishes } = await withProgress(io, `Restoring ${count(archive.blockCount, 'block')}`, () =>
+      rejectOnAbort(restoreBlocks(place, { blocks: readBlocks(archive), roots }), signals.signal),
     )
-    const { blocks, bytes } = archive
-    const restored = { file: path, blocks, bytes, publishes }
+    const { blockCount, fileBytes } = archive
+    const restored = { file: path, blocks: blockCount, bytes: fileBytes, publishes }
     const served = await servingText(place, flags)
     if (index !== null && answers !== null) return await reportFiles({ io, output, served }, index, restored, answers)
-    await output.one({ ...UNKNOWN, ...restored })
+    await output.one({ ...UNKNOWN_FIELDS, ...restored })
     io.note(`Restored the intact blocks of ${safe(path)}. ${served}`)
     throw incompleteArchiveError('has a damaged index, so the lost files are unknown')
   } finally {
@@ -103,14 +103,14 @@ export async function restore(deps: Deps, archivePath: string, flags: RestoreFla
  * because gdn can't check.
  */
 async function servingText({ dataDir, database }: DatabaseOptions, flags: RestoreFlags): Promise<string> {
-  if (database.url !== undefined || (await runningBackend(dataDir)) !== null)
+  if (database.url !== undefined || (await findRunningBackend(dataDir)) !== null)
     return 'The backend serves the restored files at /ipfs.'
   const named = flags.dataDir === undefined ? '' : ` --data-dir ${shellWord(safe(flags.dataDir))}`
   return `Run \`gdn serve${named}\` to serve the restored files at /ipfs.`
 }
 
 /** The fields of an archive that are unknown if its index can't be read. */
-const UNKNOWN = {
+const UNKNOWN_FIELDS = {
   contract_address: null,
   blockchain: null,
   tokens: null,
@@ -147,22 +147,22 @@ async function reportFiles(
 }
 
 /** Maximum number of damaged parts to print. */
-const MAX_DAMAGE = 10
+const MAX_SHOWN_DAMAGE_NOTES = 10
 
 function damageNotes(io: Io) {
   let all = 0
   return {
     note(error: GdnError) {
       all++
-      if (all <= MAX_DAMAGE) io.warn(`${safe(error.message)}.`)
+      if (all <= MAX_SHOWN_DAMAGE_NOTES) io.warn(`${safe(error.message)}.`)
     },
     end() {
-      if (all > MAX_DAMAGE) io.warn(`The file has ${all - MAX_DAMAGE} more damaged parts.`)
+      if (all > MAX_SHOWN_DAMAGE_NOTES) io.warn(`The file has ${all - MAX_SHOWN_DAMAGE_NOTES} more damaged parts.`)
     },
   }
 }
 
-async function* blocksOf(archive: ArchivedBlocks) {
+async function* readBlocks(archive: ArchivedBlocks) {
   for await (const { cid, bytes } of archive.all()) yield { cid: cid.toString(), bytes }
 }
 

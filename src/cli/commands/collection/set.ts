@@ -1,10 +1,10 @@
 import { checksumAddress, evmAddressProblem } from '../../../api/address.ts'
 import { isEvm } from '../../../api/blockchains.ts'
-import { NoServer, type Server } from '../../../config/server.ts'
+import { NoServerError, type Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { flagError } from '../../../core/errors.ts'
 import { GdnCommand, missingCollectionError, requiredFlagError, wrongAddressError } from '../../command.ts'
-import { addressOfCollection } from '../../connect/named-collection.ts'
+import { resolveCollectionAddress } from '../../connect/named-collection.ts'
 import { type Node, specifiedNode } from '../../connect/open-network.ts'
 import { serverWithNode } from '../../connect/open-verifier.ts'
 import { resolveCollection } from '../../connect/resolve-collection.ts'
@@ -14,7 +14,7 @@ import { resolveEnsFields } from '../../request/ens-names.ts'
 import { settingText } from './set/changes.ts'
 import { addSetFlags, checkSetFlags, type SetFlags } from './set/flags.ts'
 
-const viewOf = (isTerminal: boolean): View => ({
+const createView = (isTerminal: boolean): View => ({
   fields: [
     ...['setting', 'before', 'after', 'irreversible', 'status'],
     ...['transaction_hash', 'gas_used', 'fee_paid_wei', 'max_fee_wei', 'currency', 'simulated', 'safe_address'],
@@ -62,10 +62,10 @@ export function command(deps: Deps, run = set): GdnCommand {
 }
 
 export async function set(deps: Deps, typed: string | undefined, flags: SetFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, viewOf(deps.io.stdoutTty))
+  const output = createOutput(deps.io, flags, createView(deps.io.stdoutTty))
   checkSetFlags(flags)
-  const address = typed === undefined ? undefined : await addressOfCollection(deps, typed, flags, '<address>')
-  if (address !== undefined && (flags.blockchain === undefined || isEvm(flags.blockchain))) evmAddress(address)
+  const address = typed === undefined ? undefined : await resolveCollectionAddress(deps, typed, flags, '<address>')
+  if (address !== undefined && (flags.blockchain === undefined || isEvm(flags.blockchain))) parseEvmAddress(address)
   const settings = await deps.settings(address === undefined ? flags : { ...flags, contract: address })
   const node = specifiedNode(deps, flags)
   // Connect to the server only if necessary, because a new owner may need only a node.
@@ -74,7 +74,7 @@ export async function set(deps: Deps, typed: string | undefined, flags: SetFlags
   const { contract, blockchain } =
     node !== null && settings.contract !== null && settings.blockchain !== null
       ? { contract: settings.contract.value, blockchain: settings.blockchain.value }
-      : await resolveCollection(deps, settings, await serverOf(settings, node), deps.io, '<address>')
+      : await resolveCollection(deps, settings, await resolveServer(settings, node), deps.io, '<address>')
   if (!isEvm(blockchain)) throw flagError('--blockchain', `collection settings can't be changed on ${blockchain}`)
   const { applySettings, withoutNode } = await import('./set/apply.ts')
   const { newOwner, royaltyReceiver } = await resolveEnsFields(
@@ -86,7 +86,7 @@ export async function set(deps: Deps, typed: string | undefined, flags: SetFlags
   const resolved = { ...flags }
   if (newOwner !== undefined) resolved.newOwner = newOwner
   if (royaltyReceiver !== undefined) resolved.royaltyReceiver = royaltyReceiver
-  const target = { connect, settings, node, contract: evmAddress(contract), blockchain, flags: resolved, output }
+  const target = { connect, settings, node, contract: parseEvmAddress(contract), blockchain, flags: resolved, output }
   await applySettings(deps, target).catch((error: unknown) => {
     throw node === null ? withoutNode(error, blockchain) : error
   })
@@ -97,18 +97,18 @@ export async function set(deps: Deps, typed: string | undefined, flags: SetFlags
  *
  * @throws GdnError `usage` if no server is specified. The error names the flags for a change without a server.
  */
-async function serverOf(settings: Settings, node: Node | null): Promise<Server> {
+async function resolveServer(settings: Settings, node: Node | null): Promise<Server> {
   try {
     return await settings.server()
   } catch (error) {
-    if (!(error instanceof NoServer)) throw error
+    if (!(error instanceof NoServerError)) throw error
     if (settings.contract === null) throw missingCollectionError('<address>', 'Run `gdn collection set <address>`.')
     if (node !== null) throw requiredFlagError('--blockchain', 'Add -b <name>, such as -b polygon.')
     return await serverWithNode(settings)
   }
 }
 
-function evmAddress(text: string): `0x${string}` {
+function parseEvmAddress(text: string): `0x${string}` {
   const problem = evmAddressProblem(text)
   if (problem !== null) throw wrongAddressError(text, problem, '<address>')
   return checksumAddress(text) as `0x${string}`

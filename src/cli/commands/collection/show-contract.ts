@@ -1,8 +1,8 @@
 import { checksumAddress, ZERO_ADDRESS } from '../../../api/address.ts'
 import { isEvm } from '../../../api/blockchains.ts'
 import { type ContractFacts, readContract } from '../../../verify/contract/read-contract.ts'
-import { metadataPlace, parseMetadata } from '../../../verify/contract/token-uri.ts'
-import { kindOfCode } from '../../../verify/known-contracts.ts'
+import { parseMetadata, parseMetadataPlace } from '../../../verify/contract/token-uri.ts'
+import { classifyCode } from '../../../verify/known-contracts.ts'
 import { blockData, type ContractTarget, solanaError, withContract } from '../../connect/with-contract.ts'
 import type { Deps } from '../../deps.ts'
 import type { OutputFlags } from '../../flags/common.ts'
@@ -27,7 +27,7 @@ const FIELDS = [
   ...['contract_uri', 'transfer_validator', 'contradictions', 'not_readable'],
 ]
 
-const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'contract_address', card: cardOf }
+const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'contract_address', card: toCard }
 
 type ShownContract = ContractTarget & { flags: OutputFlags }
 
@@ -42,7 +42,7 @@ export async function showContract(deps: Deps, { contract, blockchain, ...target
       contract_address: checksumAddress(contract),
       blockchain,
       ...blockData(block),
-      code_kind: kindOfCode(code),
+      code_kind: classifyCode(code),
       ...checksumAddresses(await readContract(reader, code)),
     }),
   )
@@ -74,7 +74,7 @@ function checksumAddresses(facts: ContractFacts) {
 type ChecksummedFacts = ReturnType<typeof checksumAddresses>
 
 /** Returns a contract as a card. The fields that can't be read are at the end, with the reasons. */
-function cardOf(record: DataRecord): RecordCard {
+function toCard(record: DataRecord): RecordCard {
   const facts = record as unknown as ChecksummedFacts & { block_number: number; block_time: string }
   const { proxy, royalty, roles, admins, standard, not_readable } = facts
   const lines = (values: readonly (string | null)[]) => values.filter((value) => value !== null).join('\n')
@@ -110,7 +110,7 @@ function cardOf(record: DataRecord): RecordCard {
 
 /** Returns fields from metadata that is stored in the contract itself, such as its description and banner. */
 function metadataIn(uri: string | null): CardRow[] {
-  const place = uri === null ? null : metadataPlace(uri)
+  const place = uri === null ? null : parseMetadataPlace(uri)
   const parsed = place?.kind === 'data' && place.content !== null ? parseMetadata(place.content) : null
   if (parsed === null || 'problem' in parsed) return []
   return Object.entries(parsed.metadata).map(([key, value]): CardRow => [shortText(key), shortText(value)])

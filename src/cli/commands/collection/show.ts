@@ -1,10 +1,10 @@
 import { evmAddressProblem } from '../../../api/address.ts'
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
-import { glanceAtState } from '../../../state/glance.ts'
-import { collectionsOfServers, type KnownCollection } from '../../../state/known-collections.ts'
+import { queryStateIfReadable } from '../../../state/glance.ts'
+import { type KnownCollection, listKnownCollections } from '../../../state/known-collections.ts'
 import { GdnCommand, requiredFlagError, wrongAddressError } from '../../command.ts'
-import { findByAddress, knownCollections, rememberCollection } from '../../connect/known-collections.ts'
+import { findCollectionByAddress, knownCollections, rememberCollection } from '../../connect/known-collections.ts'
 import { findCollectionByName } from '../../connect/named-collection.ts'
 import { serverWithNode, specifiedRpc } from '../../connect/open-verifier.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -69,7 +69,8 @@ export async function show(deps: Deps, typedNames: readonly string[], flags: Sho
   }
   const { stateDir } = settings
   const blockchain = flags.blockchain ?? settings.blockchain?.value
-  const isHere = () => findByAddress(glanceAtState(stateDir, collectionsOfServers), address ?? '') !== undefined
+  const isHere = () =>
+    findCollectionByAddress(queryStateIfReadable(stateDir, listKnownCollections), address ?? '') !== undefined
   if (address !== null && specifiedRpc(deps, flags) !== null && (flags.rpcUrl !== undefined || !isHere())) {
     if (blockchain === undefined) throw requiredFlagError('--blockchain', 'Add -b <name>, such as -b base.')
     const { showContract } = await import('./show-contract.ts')
@@ -82,18 +83,18 @@ export async function show(deps: Deps, typedNames: readonly string[], flags: Sho
   const onChain = remembered.filter(
     (collection) => (flags.blockchain ?? collection.blockchain) === collection.blockchain,
   )
-  if (address !== null && blockchain !== undefined && findByAddress(onChain, address) === undefined) {
+  if (address !== null && blockchain !== undefined && findCollectionByAddress(onChain, address) === undefined) {
     const { showContract } = await import('./show-contract.ts')
     const target = { contract: address, blockchain, server: connection.server, flags, stateDir }
     return await showContract(deps, target).catch((error: unknown) => {
-      throw isNoNode(error) ? notHereError(address, flags.blockchain) : error
+      throw isMissingNodeError(error) ? notCreatedHereError(address, flags.blockchain) : error
     })
   }
   const ids = names.map((name) => {
     const collection =
-      findByAddress(onChain, name) ??
+      findCollectionByAddress(onChain, name) ??
       findCollectionByName(name, remembered, { blockchain: flags.blockchain, place: '<id-or-address>' })
-    return idOf(name, collection?.transaction_gdn_id, flags.blockchain)
+    return requireId(name, collection?.transaction_gdn_id, flags.blockchain)
   })
   await showCollections(deps, connection, { names, ids, remembered, flags, output })
 }
@@ -147,11 +148,11 @@ async function showCollections(
   }
 }
 
-function idOf(name: string, knownId: string | undefined, blockchain: Blockchain | undefined): string {
+function requireId(name: string, knownId: string | undefined, blockchain: Blockchain | undefined): string {
   if (knownId !== undefined) return knownId
   refuseWrongAddress(name)
   if (!isEvmAddress(name)) return name
-  throw notHereError(name, blockchain)
+  throw notCreatedHereError(name, blockchain)
 }
 
 /**
@@ -167,10 +168,10 @@ function refuseWrongAddress(name: string): void {
 const isEvmAddress = (name: string | undefined): name is string => /^0x[0-9a-fA-F]{40}$/.test(name ?? '')
 
 /** Returns whether an error means that no node is available to read the contract. */
-const isNoNode = (error: unknown): boolean =>
+const isMissingNodeError = (error: unknown): boolean =>
   error instanceof GdnError && error.code === 'usage' && error.place?.flag === '--rpc-url'
 
-const notHereError = (name: string, blockchain: Blockchain | undefined): GdnError =>
+const notCreatedHereError = (name: string, blockchain: Blockchain | undefined): GdnError =>
   new GdnError(
     'not_found_locally',
     `${name} was not created on this machine${blockchain === undefined ? '' : ` on ${blockchain}`}`,

@@ -5,7 +5,7 @@ import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } fr
 import { safe } from '../../io/io.ts'
 import { createOutput, type View } from '../../render/output.ts'
 import { nearestSetting } from './nearest-setting.ts'
-import { SETTINGS_SHOWN, settingsInEffect } from './settings-in-effect.ts'
+import { SHOWN_SETTINGS, settingsInEffect } from './settings-in-effect.ts'
 
 export type GetFlags = OutputFlags & ServerFlags
 
@@ -20,7 +20,7 @@ export function command(deps: Deps, run = get): GdnCommand {
       ['Print a setting of another profile', 'gdn config get contract --profile test'],
     ],
   })
-    .wordArgument('<name>', SETTINGS_SHOWN)
+    .wordArgument('<name>', SHOWN_SETTINGS)
     .with(addServerFlags, addOutputFlags)
     .action(async (name: string, flags: GetFlags) => await run(deps, name, flags))
 }
@@ -32,7 +32,7 @@ export async function get(deps: Deps, name: string, flags: GetFlags): Promise<vo
       hint: 'Run `gdn auth status` to list the saved keys and where they are stored.',
     })
   }
-  const settingName = nearestSetting(name, SETTINGS_SHOWN)
+  const settingName = nearestSetting(name, SHOWN_SETTINGS)
   const settings = await deps.settings(flags)
   const effective = settingsInEffect(settings).find((setting) => setting.name === settingName)
   if (effective === undefined || effective.value === null) {

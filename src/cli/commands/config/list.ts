@@ -33,14 +33,14 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   await output.many(settingsInEffect(await deps.settings(flags)).map((setting) => ({ ...setting })))
 }
 
-const PROFILES: View = {
+const PROFILES_VIEW: View = {
   fields: ['profile', 'in_use', ...SETTING_NAMES],
   columns: ['profile', 'in_use', 'base_url', 'blockchain', 'contract', 'wallet'],
   id: 'profile',
 }
 
 async function listProfiles(deps: Deps, flags: ListFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, PROFILES)
+  const output = createOutput(deps.io, flags, PROFILES_VIEW)
   const config = await readUserConfig(deps.env)
   const { profile: inUse } = await deps.settings(flags)
   const rows = profileNames(config).map((profile) => ({

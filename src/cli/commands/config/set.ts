@@ -1,16 +1,16 @@
-import { addressProblem, blockchainLike } from '../../../api/address.ts'
+import { addressProblem, guessBlockchain } from '../../../api/address.ts'
 import { isEnsName } from '../../../api/ens-name.ts'
 import { checkProfileName, refuseUnknownProfile } from '../../../config/profile-names.ts'
-import { profileOverride } from '../../../config/profile-override.ts'
+import { findProfileOverride } from '../../../config/profile-override.ts'
 import { type ProfileSettings, parseSetting, SETTING_NAMES } from '../../../config/schema.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
 import { writeUserConfig } from '../../../config/write-user-file.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { withoutKey } from '../../../core/quoted.ts'
-import { knowKeysIn } from '../../../core/secret.ts'
+import { hidePrivateKey } from '../../../core/quoted.ts'
+import { rememberKeysInUrl } from '../../../core/secret.ts'
 import { GdnCommand } from '../../command.ts'
-import { keyIn } from '../../connect/read-key.ts'
-import { placeOfKey, saveKey } from '../../connect/save-key.ts'
+import { parseKey } from '../../connect/read-key.ts'
+import { describeKeyPlace, saveKey } from '../../connect/save-key.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addStateDirFlag, notEmpty, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
@@ -51,12 +51,12 @@ export function command(deps: Deps, run = set): GdnCommand {
 export async function set(deps: Deps, name: string, typedValue: string, flags: SetFlags): Promise<void> {
   const { io, env } = deps
   const output = createOutput(io, flags, VIEW)
-  if (name === 'api_key') return await setKey(deps, typedValue, flags, output)
+  if (name === 'api_key') return await saveApiKey(deps, typedValue, flags, output)
   const config = await readUserConfig(env)
   if (name === 'profile') {
     const value = typedValue
     refuseUnknownProfile(config, checkProfileName(value), { field: 'profile' })
-    const override = await profileOverride({ ...deps, profile: value, baseUrl: config.profiles?.[value]?.base_url })
+    const override = await findProfileOverride({ ...deps, profile: value, baseUrl: config.profiles?.[value]?.base_url })
     await writeUserConfig(env, { ...config, profile: value })
     io.note(`The ${override === null ? 'profile in use' : 'saved profile'} is ${safe(value)}.`)
     if (override !== null) io.warn(safe(override))
@@ -71,12 +71,12 @@ export async function set(deps: Deps, name: string, typedValue: string, flags: S
   }
   const isEns = setting === 'wallet' && isEnsName(typedValue)
   const value = isEns ? await normalizeEnsName(typedValue) : typedValue
-  if (setting === 'ens_rpc_url') knowKeysIn(value)
+  if (setting === 'ens_rpc_url') rememberKeysInUrl(value)
   // Report an unknown name now rather than when the wallet is used.
   if (setting === 'wallet' && value.startsWith('@')) (await deps.addresses()).resolve(value, { field: 'wallet' })
   const parsed = parseSetting(setting, value)
   if (setting === 'contract' || (setting === 'wallet' && !isEns && !value.startsWith('@')))
-    refuseOtherThanAddress(setting, value)
+    requireAddress(setting, value)
   const changed = { ...config.profiles?.[profile], ...parsed } satisfies ProfileSettings
   await writeUserConfig(env, { ...config, profiles: { ...config.profiles, [profile]: changed } })
   io.note(`Saved ${setting} in profile ${safe(profile)}.`)
@@ -90,9 +90,9 @@ async function normalizeEnsName(name: string): Promise<string> {
 }
 
 /** @throws GdnError `usage` if the value isn't an address on any blockchain */
-function refuseOtherThanAddress(field: string, value: string): void {
-  const problem = addressProblem(value, blockchainLike(value))
-  if (problem !== null) throw new GdnError('usage', `${withoutKey(value)} ${problem}`, { place: { field } })
+function requireAddress(field: string, value: string): void {
+  const problem = addressProblem(value, guessBlockchain(value))
+  if (problem !== null) throw new GdnError('usage', `${hidePrivateKey(value)} ${problem}`, { place: { field } })
 }
 
 /** Prints the saved setting if a flag requests output. */
@@ -104,16 +104,16 @@ async function print(output: Output, flags: SetFlags, record: DataRecord): Promi
  * Saves a key from standard input. Rejects a key on the command line, because the shell history and the process list
  * would show it.
  */
-async function setKey(deps: Deps, value: string, flags: SetFlags, output: Output): Promise<void> {
+async function saveApiKey(deps: Deps, value: string, flags: SetFlags, output: Output): Promise<void> {
   if (value !== '-') {
     throw new GdnError('usage', 'the key was not saved: other users can read the command line', {
       hint: 'Pipe the key in: `… | gdn config set api_key -`.',
     })
   }
   const { origin } = await serverForKey(deps, await deps.settings(flags))
-  const keptIn = await saveKey(deps, origin, keyIn(await readInput(deps.io, '-'), 'stdin'))
+  const keptIn = await saveKey(deps, origin, parseKey(await readInput(deps.io, '-'), 'stdin'))
   await print(output, flags, { name: 'api_key', server: origin, kept_in: keptIn })
   deps.io.note(
-    `Saved the API key for ${origin} in ${safe(placeOfKey(deps, keptIn))}. gdn sends the key only to that server.`,
+    `Saved the API key for ${origin} in ${safe(describeKeyPlace(deps, keptIn))}. gdn sends the key only to that server.`,
   )
 }

@@ -4,7 +4,7 @@ const STORAGE_NAMES = ['storage', 'storage_endpoint', 'storage_region', 'storage
 const PRICE_NAMES = ['price_url', 'price_path', 'price_currency'] as const
 const MANIFEST_NAMES = ['map', 'unknown_columns'] as const
 const WALLET_NAMES = ['email', 'wallet_url'] as const
-export const SETTINGS_SHOWN = [
+export const SHOWN_SETTINGS = [
   'profile',
   'base_url',
   'blockchain',
@@ -18,7 +18,7 @@ export const SETTINGS_SHOWN = [
   ...PRICE_NAMES,
   'ens_rpc_url',
 ] as const
-type SettingName = (typeof SETTINGS_SHOWN)[number]
+type SettingName = (typeof SHOWN_SETTINGS)[number]
 
 export interface SettingInEffect {
   name: SettingName

@@ -1,7 +1,7 @@
 import { refuseUnknownProfile } from '../../../config/profile-names.ts'
 import { forgetApiKey } from '../../../config/saved-keys.ts'
 import { SETTING_NAMES } from '../../../config/schema.ts'
-import { checkedOrigin } from '../../../config/server.ts'
+import { parseServerOrigin } from '../../../config/server.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
 import { writeUserConfig } from '../../../config/write-user-file.ts'
 import { GdnCommand, noServerNamedError } from '../../command.ts'
@@ -68,7 +68,7 @@ async function forgetKey(deps: Deps, flags: UnsetFlags, output: Output): Promise
   if (baseUrl === null) {
     throw noServerNamedError('--base-url', 'Add --base-url <url>.')
   }
-  const origin = checkedOrigin(baseUrl.value)
+  const origin = parseServerOrigin(baseUrl.value)
   await forgetApiKey(deps.env, origin, deps.openKeyring)
   deps.io.note(`Deleted the API key for ${origin}.`)
   await print(output, flags, { name: 'api_key', server: origin })

@@ -6,7 +6,7 @@ export const DB_VIEW: View = {
   id: 'database',
 }
 
-export const MOVED_VIEW: View = {
+export const TRANSFER_VIEW: View = {
   fields: ['file', 'database', 'tables', 'rows', 'nfts', 'seconds'],
   columns: ['file', 'database', 'tables', 'rows', 'nfts', 'seconds'],
   id: 'file',

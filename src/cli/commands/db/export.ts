@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
 import { exportFile } from './db-place.ts'
-import { MOVED_VIEW } from './db-view.ts'
+import { TRANSFER_VIEW } from './db-view.ts'
 
 export type ExportFlags = OutputFlags & BackendFlags
 
@@ -26,7 +26,7 @@ export function command(deps: Deps, run = exportAll): GdnCommand {
 }
 
 export async function exportAll(deps: Deps, file: string, flags: ExportFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, MOVED_VIEW)
+  const output = createOutput(deps.io, flags, TRANSFER_VIEW)
   const { exportDatabase } = await import('../../../server/database/export.ts')
   await output.one(
     await exportDatabase(await administeredPlace(deps, flags), exportFile(deps.cwd, file), deps.signals.signal),

@@ -1,11 +1,11 @@
-import { orAborted } from '../../../core/or-aborted.ts'
+import { rejectOnAbort } from '../../../core/or-aborted.ts'
 import { GdnCommand } from '../../command.ts'
 import { addBackendFlags, administeredPlace, type BackendFlags } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
 import { exportFile } from './db-place.ts'
-import { MOVED_VIEW } from './db-view.ts'
+import { TRANSFER_VIEW } from './db-view.ts'
 
 export type ImportFlags = OutputFlags & BackendFlags
 
@@ -24,10 +24,10 @@ export function command(deps: Deps, run = importAll): GdnCommand {
 }
 
 export async function importAll(deps: Deps, file: string, flags: ImportFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, MOVED_VIEW)
+  const output = createOutput(deps.io, flags, TRANSFER_VIEW)
   const { importDatabase } = await import('../../../server/database/import.ts')
   await output.one(
-    await orAborted(
+    await rejectOnAbort(
       importDatabase(await administeredPlace(deps, flags), exportFile(deps.cwd, file)),
       deps.signals.signal,
     ),

@@ -1,4 +1,4 @@
-import { orAborted } from '../../../core/or-aborted.ts'
+import { rejectOnAbort } from '../../../core/or-aborted.ts'
 import { GdnCommand } from '../../command.ts'
 import { addBackendFlags, administeredPlace, type BackendFlags } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
@@ -23,5 +23,5 @@ export function command(deps: Deps, run = status): GdnCommand {
 export async function status(deps: Deps, flags: StatusFlags): Promise<void> {
   const output = createOutput(deps.io, flags, DB_VIEW)
   const { databaseStatus } = await import('../../../server/database/databases.ts')
-  await output.one(await orAborted(databaseStatus(await administeredPlace(deps, flags)), deps.signals.signal))
+  await output.one(await rejectOnAbort(databaseStatus(await administeredPlace(deps, flags)), deps.signals.signal))
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { orAborted } from '../../../core/or-aborted.ts'
+import { rejectOnAbort } from '../../../core/or-aborted.ts'
 import type { CheckResult } from '../../../server/checkup/check-result.ts'
 import { databasePlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
@@ -23,7 +23,7 @@ export async function diagnoseBackend(deps: Deps, flags: BackendFlags): Promise<
   const isNamed = flags.dataDir !== undefined || place.settingsFile !== undefined || place.database.url !== undefined
   if (!isNamed && !existsSync(join(place.dataDir, 'backend.yaml'))) return []
   const { checkUp } = await import('../../../server/checkup/checkup.ts')
-  const checks = await orAborted(
+  const checks = await rejectOnAbort(
     checkUp({
       ...place,
       credentialsDirectory: deps.env.CREDENTIALS_DIRECTORY,
@@ -33,10 +33,10 @@ export async function diagnoseBackend(deps: Deps, flags: BackendFlags): Promise<
     }),
     deps.signals.signal,
   )
-  return checks.map(findingOf)
+  return checks.map(toFinding)
 }
 
-function findingOf(examined: CheckResult): Finding {
+function toFinding(examined: CheckResult): Finding {
   if (examined.status === 'fail') return fail(examined.check, examined.error)
   const { check, message } = examined
   return examined.status === 'ok' ? ok(check, message) : warn(check, message, examined.fix)

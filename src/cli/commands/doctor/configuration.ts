@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { credentialsFile, userConfigFile } from '../../../config/paths.ts'
 import { loadProjectFile } from '../../../config/project-file.ts'
-import { savedOrigins } from '../../../config/saved-keys.ts'
+import { listSavedOrigins } from '../../../config/saved-keys.ts'
 import type { ConfigFlags, Settings } from '../../../config/settings.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
 import { shellWord } from '../../../core/shell-word.ts'
@@ -12,21 +12,21 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 export async function diagnoseConfiguration({ env, cwd }: Deps): Promise<Finding[]> {
   const user = userConfigFile(env)
   return [
-    await orFailure('configuration', async () => {
+    await catchFailure('configuration', async () => {
       const { profiles = {} } = await readUserConfig(env)
       const names = Object.keys(profiles)
-      const hasFile = (await modeOf(user)) !== null
+      const hasFile = (await readFileMode(user)) !== null
       return (
-        (await writableByOthers('configuration', user)) ??
+        (await checkOthersCannotWrite('configuration', user)) ??
         ok('configuration', hasFile ? `${user}: ${names.length === 0 ? 'no profiles' : names.join(', ')}` : 'none yet')
       )
     }),
-    await orFailure('project', async () => {
+    await catchFailure('project', async () => {
       const project = await loadProjectFile(cwd, env.HOME)
       return ok('project', project === null ? 'no configuration in this folder' : project.path)
     }),
-    await orFailure('saved keys', async () => {
-      const saved = await savedOrigins(env)
+    await catchFailure('saved keys', async () => {
+      const saved = await listSavedOrigins(env)
       const list = saved.map(({ origin, keptIn }) => `${origin} (${keptIn})`).join(', ')
       return ok('saved keys', saved.length === 0 ? 'none' : `${list}; ${credentialsFile(env)}`)
     }),
@@ -56,18 +56,18 @@ export async function checkSettings(
   }
 }
 
-async function orFailure(check: string, look: () => Promise<Finding>): Promise<Finding> {
+async function catchFailure(check: string, look: () => Promise<Finding>): Promise<Finding> {
   return await look().catch((error: unknown) => fail(check, error))
 }
 
 /** Returns a warning if other users can write to the file, because they could redirect API keys. */
-async function writableByOthers(check: string, file: string): Promise<Finding | null> {
-  const mode = await modeOf(file)
+async function checkOthersCannotWrite(check: string, file: string): Promise<Finding | null> {
+  const mode = await readFileMode(file)
   if (mode === null || (mode & 0o022) === 0 || process.platform === 'win32') return null
   return warn(check, `other users can write to ${file}`, `Run \`chmod go-w ${shellWord(file)}\`.`)
 }
 
-async function modeOf(file: string): Promise<number | null> {
+async function readFileMode(file: string): Promise<number | null> {
   return await stat(file).then(
     ({ mode }) => mode,
     () => null,

@@ -4,7 +4,7 @@ import { withEns } from '../../connect/open-ens.ts'
 import type { Deps } from '../../deps.ts'
 import { type Finding, fail, ok } from './finding.ts'
 
-const CHECK = 'ENS node'
+const CHECK_NAME = 'ENS node'
 
 /** Checks the Ethereum node that resolves ENS names. Returns no findings if none is configured. */
 export async function checkEnsNode(
@@ -16,9 +16,9 @@ export async function checkEnsNode(
   if (node === null) return []
   try {
     await withEns(deps, node, {}, async (resolver) => await resolver.checkNode())
-    return [ok(CHECK, `${parseUrl(node.value)?.origin} is a node of Ethereum mainnet (from ${node.from})`)]
+    return [ok(CHECK_NAME, `${parseUrl(node.value)?.origin} is a node of Ethereum mainnet (from ${node.from})`)]
   } catch (error) {
     deps.signals.signal.throwIfAborted()
-    return [fail(CHECK, error)]
+    return [fail(CHECK_NAME, error)]
   }
 }

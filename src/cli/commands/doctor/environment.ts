@@ -1,12 +1,12 @@
 import { access, constants } from 'node:fs/promises'
-import { OWN_VARIABLES } from '../../../config/environment.ts'
-import { proxyOf } from '../../../config/proxy.ts'
+import { GDN_VARIABLES } from '../../../config/environment.ts'
+import { readProxies } from '../../../config/proxy.ts'
 import { nearest } from '../../../core/nearest.ts'
 import { parseUrl } from '../../../core/parse-url.ts'
 import { isSet } from '../../io/io.ts'
 import { type Finding, ok, warn } from './finding.ts'
 
-const VARIABLE_NAMES = OWN_VARIABLES.map(({ name }) => name)
+const VARIABLE_NAMES = GDN_VARIABLES.map(({ name }) => name)
 
 /** Reports the version of Node.js. The status is always ok, because gdn doesn't start on an unsupported version. */
 export function checkNode(): Finding {
@@ -47,14 +47,14 @@ export async function checkNetworkSettings(env: NodeJS.ProcessEnv): Promise<Find
       'Set the variable to the path of a PEM file, or unset it.',
     )
   }
-  const { httpProxy = '', httpsProxy = '' } = proxyOf(env) ?? {}
+  const { httpProxy = '', httpsProxy = '' } = readProxies(env) ?? {}
   for (const [name, proxy] of Object.entries({ HTTP_PROXY: httpProxy, HTTPS_PROXY: httpsProxy })) {
     if (proxy !== '' && !isProxyUrl(proxy)) {
       return warn(check, `${name} is not the URL of a proxy`, 'Use a URL such as http://proxy.example.com:3128.')
     }
   }
   const parts = [
-    httpsProxy === '' ? 'no proxy for https' : `proxy for https: ${hostOf(httpsProxy)}`,
+    httpsProxy === '' ? 'no proxy for https' : `proxy for https: ${toHost(httpsProxy)}`,
     ...(isSet(authority) ? ['the certificates in NODE_EXTRA_CA_CERTS are trusted too'] : []),
   ]
   return ok(check, parts.join('; '))
@@ -63,7 +63,7 @@ export async function checkNetworkSettings(env: NodeJS.ProcessEnv): Promise<Find
 const isProxyUrl = (text: string) => /^https?:$/.test(parseUrl(text)?.protocol ?? '')
 
 /** Returns only the host of a proxy URL, because the URL may contain a password. */
-const hostOf = (url: string) => new URL(url).host
+const toHost = (url: string) => new URL(url).host
 
 async function isReadable(path: string): Promise<boolean> {
   return await access(path, constants.R_OK).then(

@@ -1,8 +1,8 @@
-import { isDataDirectory, localApiKey, runningBackend } from '../../../config/local-backend.ts'
+import { findRunningBackend, isDataDirectory, readLocalApiKey } from '../../../config/local-backend.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
 import type { Server } from '../../../config/server.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
-import { askReady } from '../../connect/backend-ready.ts'
+import { requestReadiness } from '../../connect/backend-ready.ts'
 import type { Deps } from '../../deps.ts'
 import { VERSION } from '../../version.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
@@ -20,19 +20,19 @@ const RESTART_FIX = 'Run `gdn local stop && gdn local start` to restart it.'
 export async function checkLocalBackend({ env, signals }: Deps, server: Server | null): Promise<Finding[]> {
   const check = 'local backend'
   const dataDir = localDataDirectory(env)
-  const backend = await runningBackend(dataDir)
+  const backend = await findRunningBackend(dataDir)
   if (backend === null) {
     return [ok(check, (await isDataDirectory(dataDir)) ? `not running; its data is in ${dataDir}` : 'never started')]
   }
   try {
-    await localApiKey(dataDir)
+    await readLocalApiKey(dataDir)
     const isAsked = server?.isLoopback === true && new URL(server.baseUrl).port === new URL(backend.url).port
     const serves =
       backend.version === VERSION
         ? ok(check, `listens on ${backend.url}`)
         : warn(check, `listens on ${backend.url}, but runs gdn ${backend.version} instead of ${VERSION}`, RESTART_FIX)
     if (isAsked) return [serves]
-    const { status, body } = await askReady(backend.url, signals.signal)
+    const { status, body } = await requestReadiness(backend.url, signals.signal)
     const findings = readinessFindings(check, body, LOG_FIX)
     if (findings.length > 0) return findings
     return [status === 200 ? serves : warn(check, `is not ready: HTTP ${status}`, LOG_FIX)]

@@ -1,5 +1,5 @@
 import { type Blockchain, isBlockchain } from '../../../api/blockchains.ts'
-import { problemsIn } from '../../connect/backend-ready.ts'
+import { parseReadinessProblems } from '../../connect/backend-ready.ts'
 import { type Finding, warn } from './finding.ts'
 
 /**
@@ -8,15 +8,15 @@ import { type Finding, warn } from './finding.ts'
  * @param fix how to fix a problem that isn't about a network
  */
 export function readinessFindings(check: string, readyz: Uint8Array, fix: string | null): Finding[] {
-  return problemsIn(readyz).map((message) => {
-    const network = networkOf(message)
+  return parseReadinessProblems(readyz).map((message) => {
+    const network = findNetwork(message)
     const ofNetwork = `Run \`gdn chain status ${network}\` on the machine of the backend for details.`
     return warn(check, message, network === null ? fix : ofNetwork)
   })
 }
 
 /** Returns the network that a reported problem is about; null if there is none. */
-function networkOf(message: string): Blockchain | null {
+function findNetwork(message: string): Blockchain | null {
   const [name = ''] = message.split(': ', 1)
   return isBlockchain(name) ? name : null
 }
@@ -29,7 +29,7 @@ export function withoutReportedNetworks(findings: readonly Finding[], ownFinding
   const isReported = (network: Blockchain) =>
     ownFindings.some(({ check, status }) => status !== 'ok' && check.startsWith(`${network} `))
   return findings.filter(({ status, message }) => {
-    const network = status === 'warn' ? networkOf(message) : null
+    const network = status === 'warn' ? findNetwork(message) : null
     return network === null || !isReported(network)
   })
 }

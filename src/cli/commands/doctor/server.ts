@@ -2,11 +2,11 @@ import * as z from 'zod'
 import { createTransport } from '../../../client/create-transport.ts'
 import { unreachableError } from '../../../client/network-error.ts'
 import { TransportError } from '../../../client/transport.ts'
-import { proxyOf } from '../../../config/proxy.ts'
+import { readProxies } from '../../../config/proxy.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { parseJson } from '../../../core/json.ts'
-import { seemingPermissions, tryKey } from '../../connect/check-key.ts'
+import { probePermissions, verifyKey } from '../../connect/check-key.ts'
 import { debugExchanges } from '../../connect/debug-exchange.ts'
 import type { Deps } from '../../deps.ts'
 import { VERSION } from '../../version.ts'
@@ -37,7 +37,7 @@ async function checkReachable(
   { env, io, now, signals }: Deps,
   server: Server,
 ): Promise<{ findings: Finding[]; isReachable: boolean }> {
-  const proxy = server.isLoopback ? undefined : proxyOf(env)
+  const proxy = server.isLoopback ? undefined : readProxies(env)
   const url = `${server.baseUrl}/healthz`
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   const ask = (path: string) =>
@@ -61,7 +61,7 @@ async function checkReachable(
       findings: [
         responds,
         ...compareClocks(headers.date, (begun + ended) / 2, server),
-        ...versionOf(body, server),
+        ...checkVersion(body, server),
         ...work,
       ],
       isReachable: true,
@@ -74,14 +74,14 @@ async function checkReachable(
   }
 }
 
-const health = z.object({ version: z.string(), backend_id: z.string() })
+const healthSchema = z.object({ version: z.string(), backend_id: z.string() })
 
 /**
  * Compares the version of a gdn backend with the version of this process. Skips the backend of `gdn local start`,
  * because another check covers it.
  */
-function versionOf(body: Uint8Array, { origin, source }: Server): Finding[] {
-  const { data } = health.safeParse(parseJson(body))
+function checkVersion(body: Uint8Array, { origin, source }: Server): Finding[] {
+  const { data } = healthSchema.safeParse(parseJson(body))
   if (data === undefined || data.version === VERSION || source === 'local') return []
   return [
     warn(
@@ -116,8 +116,8 @@ async function checkKey(deps: Deps, settings: Settings, server: Server): Promise
   try {
     const { client } = await deps.connect(settings)
     const { signal } = deps.signals
-    await tryKey(client, signal)
-    const permissions = [...(await seemingPermissions(client, signal))]
+    await verifyKey(client, signal)
+    const permissions = [...(await probePermissions(client, signal))]
     const namesWith = (value: boolean | null) => permissions.flatMap(([name, can]) => (can === value ? [name] : []))
     const [yes, no, unclear] = [namesWith(true), namesWith(false), namesWith(null)]
     const parts = [

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { howToResume } from '../../../batch/runs/how-to-resume.ts'
+import { formatResumeCommand } from '../../../batch/runs/how-to-resume.ts'
 import { listRuns, runStatuses } from '../../../batch/runs/runs.ts'
 import type { Run } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
@@ -9,7 +9,7 @@ import { GdnError, messageOf } from '../../../core/errors.ts'
 import { seemsActive } from '../../../core/lock-holder.ts'
 import { pathExists } from '../../../core/path-exists.ts'
 import { shellWord } from '../../../core/shell-word.ts'
-import { openStateIfThere } from '../../../state/open-state.ts'
+import { openStateIfExists } from '../../../state/open-state.ts'
 import { commandRuns } from '../../../state/runs.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
@@ -18,7 +18,7 @@ const LOW_SPACE_BYTES = 100 * 1024 * 1024
 /** Checks the directory that records runs and commands. Without this directory, nothing can be resumed. */
 export async function checkStateDirectory(stateDir: string): Promise<Finding> {
   const check = 'state'
-  const existing = await nearestExisting(stateDir)
+  const existing = await findNearestExisting(stateDir)
   const probe = join(existing, `.gdn-doctor-${randomUUID()}`)
   try {
     await writeFile(probe, 'x', { flag: 'wx', mode: 0o600 })
@@ -34,7 +34,7 @@ export async function checkStateDirectory(stateDir: string): Promise<Finding> {
   if (free < LOW_SPACE_BYTES) {
     return warn(
       check,
-      `only ${inMiB(free)} of disk space is free for ${stateDir}`,
+      `only ${formatMiB(free)} of disk space is free for ${stateDir}`,
       'Free some space. A run stops if gdn cannot record it.',
     )
   }
@@ -42,21 +42,21 @@ export async function checkStateDirectory(stateDir: string): Promise<Finding> {
   if (existing === stateDir && (mode & 0o022) !== 0 && process.platform !== 'win32') {
     return warn(check, `other users can write to ${stateDir}`, `Run \`chmod go-w ${shellWord(stateDir)}\`.`)
   }
-  return ok(check, `${stateDir}, ${inMiB(free)} free`)
+  return ok(check, `${stateDir}, ${formatMiB(free)} free`)
 }
 
-const inMiB = (bytes: number) => {
+const formatMiB = (bytes: number) => {
   const mebibytes = Math.floor(bytes / 2 ** 20)
   return mebibytes >= 10_240 ? `${Math.floor(mebibytes / 1024)} GiB` : `${mebibytes} MiB`
 }
 
 /** Returns the folder, or its nearest existing parent. gdn creates the folder on the first write. */
-async function nearestExisting(path: string): Promise<string> {
-  return (await pathExists(path)) || dirname(path) === path ? path : await nearestExisting(dirname(path))
+async function findNearestExisting(path: string): Promise<string> {
+  return (await pathExists(path)) || dirname(path) === path ? path : await findNearestExisting(dirname(path))
 }
 
-const CHECK = 'runs'
-const MAX_NAMED = 3
+const RUNS_CHECK = 'runs'
+const MAX_LISTED_RUNS = 3
 
 /** Checks that the recorded runs and commands can be read, and that no outcome is unknown. */
 export async function checkRuns(stateDir: string): Promise<Finding[]> {
@@ -67,24 +67,24 @@ export async function checkRuns(stateDir: string): Promise<Finding[]> {
       const { unknown, pending } = run.counts
       if (unknown === 0) continue
       const rows = unknown === 1 ? 'a row' : `${unknown} rows`
-      const resume = howToResume(
+      const resume = formatResumeCommand(
         { ...run, name: run.id, manifest: run.manifestPath, contract: run.contractAddress },
         pending,
       )
-      findings.push(warn(CHECK, `run ${run.name} has ${rows} with an unknown outcome`, `Run \`${resume}\`.`))
+      findings.push(warn(RUNS_CHECK, `run ${run.name} has ${rows} with an unknown outcome`, `Run \`${resume}\`.`))
     }
-    findings.push(...sameNames(runs), ...(await checkCommands(stateDir)))
-    return findings.length > 0 ? findings : [ok(CHECK, count(runs.length, 'run'))]
+    findings.push(...findSharedNames(runs), ...(await checkCommands(stateDir)))
+    return findings.length > 0 ? findings : [ok(RUNS_CHECK, count(runs.length, 'run'))]
   } catch (error) {
     // Only this error is a failure, because commands that send requests need the state. Other errors are warnings, for
     // example if another process holds the lock or SQLite is missing.
-    if (error instanceof GdnError && error.code === 'data_dir') return [fail(CHECK, error)]
-    return [warn(CHECK, messageOf(error), error instanceof GdnError ? (error.hint ?? null) : null)]
+    if (error instanceof GdnError && error.code === 'data_dir') return [fail(RUNS_CHECK, error)]
+    return [warn(RUNS_CHECK, messageOf(error), error instanceof GdnError ? (error.hint ?? null) : null)]
   }
 }
 
 /** Reports names that several runs share, because they don't identify a single run. */
-function sameNames(runs: readonly Run[]): Finding[] {
+function findSharedNames(runs: readonly Run[]): Finding[] {
   const byName = new Map<string, Map<string, Run>>()
   for (const run of runs) {
     const name = run.runName ?? (run.manifestPath === null ? null : basename(run.manifestPath))
@@ -99,23 +99,23 @@ function sameNames(runs: readonly Run[]): Finding[] {
   if (first === undefined) return []
   const unique = 'Give the next run a unique name with --run <name>.'
   if (shared.length > 1) {
-    const names = shared.slice(0, MAX_NAMED).map(([name, named]) => `${name} (${named.size} runs)`)
-    const message = `several runs have the same manifest name: ${names.join(', ')}${shared.length > MAX_NAMED ? ', …' : ''}`
+    const names = shared.slice(0, MAX_LISTED_RUNS).map(([name, named]) => `${name} (${named.size} runs)`)
+    const message = `several runs have the same manifest name: ${names.join(', ')}${shared.length > MAX_LISTED_RUNS ? ', …' : ''}`
     const fix = `Specify a run by its ID, which \`gdn batch list\` shows, or by the path of its manifest. ${unique}`
-    return [warn(CHECK, message, fix)]
+    return [warn(RUNS_CHECK, message, fix)]
   }
   const [name, named] = first
   const all = [...named.values()]
   const shownRuns = all
-    .slice(0, MAX_NAMED)
+    .slice(0, MAX_LISTED_RUNS)
     .map((run) => `${run.name} (${run.manifestPath ?? 'standard input'}, ${run.url})`)
-  const more = all.length > MAX_NAMED ? ', …' : ''
+  const more = all.length > MAX_LISTED_RUNS ? ', …' : ''
   const fix = `Specify a run by its ID, such as ${all[0]?.id}, or by the path of its manifest. ${unique}`
-  return [warn(CHECK, `${all.length} runs have a manifest named ${name}: ${shownRuns.join(', ')}${more}`, fix)]
+  return [warn(RUNS_CHECK, `${all.length} runs have a manifest named ${name}: ${shownRuns.join(', ')}${more}`, fix)]
 }
 
 async function checkCommands(stateDir: string): Promise<Finding[]> {
-  const state = await openStateIfThere(stateDir)
+  const state = await openStateIfExists(stateDir)
   if (state === null) return []
   try {
     const findings: Finding[] = []
@@ -126,7 +126,7 @@ async function checkCommands(stateDir: string): Promise<Finding[]> {
       if (holder !== null && (await seemsActive(holder, beatAt))) continue
       findings.push(
         warn(
-          CHECK,
+          RUNS_CHECK,
           `the outcome of ${name} is unknown`,
           isKept
             ? `Call ${note} again with this idempotency key, from the program that uses the key.`

@@ -28,7 +28,7 @@ export function checkWallet({ wallet, blockchain }: InitFlags): void {
 }
 
 /** Prompts for the default blockchain and wallet. Both are optional. */
-export async function askDefaults({ io, addresses }: Deps, flags: InitFlags): Promise<Defaults> {
+export async function promptForDefaults({ io, addresses }: Deps, flags: InitFlags): Promise<Defaults> {
   if (!mayPrompt(io)) return { blockchain: flags.blockchain, wallet: flags.wallet }
   const none: Choice<Blockchain | null> = { name: 'none', value: null, description: 'specify it in each command' }
   const blockchain =

@@ -1,22 +1,22 @@
 import { parseBaseUrl } from '../../../client/base-url.ts'
 import { checkProfileName } from '../../../config/profile-names.ts'
-import { profileOverride } from '../../../config/profile-override.ts'
-import { savedApiKey } from '../../../config/saved-keys.ts'
+import { findProfileOverride } from '../../../config/profile-override.ts'
+import { readSavedApiKey } from '../../../config/saved-keys.ts'
 import type { Server } from '../../../config/server.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { Secret } from '../../../core/secret.ts'
-import { tryKey } from '../../connect/check-key.ts'
+import { verifyKey } from '../../connect/check-key.ts'
 import { readApiKey } from '../../connect/read-key.ts'
-import { placeOfKey, saveKey } from '../../connect/save-key.ts'
+import { describeKeyPlace, saveKey } from '../../connect/save-key.ts'
 import type { Deps } from '../../deps.ts'
 import { isSet, safe } from '../../io/io.ts'
 import { askText, mayPrompt } from '../../prompt/ask-missing.ts'
-import { askDefaults, checkWallet, writeProfile } from './defaults.ts'
+import { checkWallet, promptForDefaults, writeProfile } from './defaults.ts'
 import type { InitFlags } from './init-flags.ts'
 import type { Setup } from './next-steps.ts'
 
-const KEY_TRIES = 3
+const MAX_KEY_ATTEMPTS = 3
 
 /** A key and its source. Only a `given` key is saved. */
 interface KeyWithSource {
@@ -32,18 +32,18 @@ export async function initHosted(deps: Deps, flags: InitFlags): Promise<Setup> {
     throw flagError('--profile', 'the profile local is reserved for the local backend', 'Choose another name.')
   }
   checkWallet(flags)
-  const baseUrl = checkUrl(flags.baseUrl ?? (await askUrl(deps)))
+  const baseUrl = checkUrl(flags.baseUrl ?? (await promptForUrl(deps)))
   const server = await (await deps.settings({ baseUrl })).server()
   // Read a key from a file or a pipe before the first prompt, because the setup can't be completed without a key.
   const knownKey = flags.keyFile !== undefined || !mayPrompt(io) ? await findKey(deps, flags, server) : null
   await confirmReplacing(deps, flags, profile, baseUrl)
-  const { key, from } = await checkedKey(deps, flags, server, knownKey)
-  const defaults = await askDefaults(deps, flags)
+  const { key, from } = await findCheckedKey(deps, flags, server, knownKey)
+  const defaults = await promptForDefaults(deps, flags)
 
-  const override = await profileOverride({ ...deps, profile, baseUrl })
+  const override = await findProfileOverride({ ...deps, profile, baseUrl })
   const keptIn = from === 'given' ? await saveKey(deps, server.origin, key, flags.store) : null
   if (keptIn !== null)
-    io.note(`The key is saved in ${safe(placeOfKey(deps, keptIn))}. gdn sends the key only to this server.`)
+    io.note(`The key is saved in ${safe(describeKeyPlace(deps, keptIn))}. gdn sends the key only to this server.`)
   await writeProfile(deps, profile, { ...defaults, base_url: baseUrl })
   return {
     profile,
@@ -66,7 +66,7 @@ function checkUrl(url: string): string {
   }
 }
 
-async function askUrl({ io, env }: Deps): Promise<string> {
+async function promptForUrl({ io, env }: Deps): Promise<string> {
   if (!mayPrompt(io)) throw flagError('--base-url', 'the URL of the service is required', 'Add --base-url <url>.')
   return await askText(io, {
     message: 'URL of the service',
@@ -93,7 +93,7 @@ async function confirmReplacing({ io, env }: Deps, flags: InitFlags, name: strin
 }
 
 /** Returns a given or saved key after checking it. If the server rejects a typed key, prompts again. */
-async function checkedKey(
+async function findCheckedKey(
   deps: Deps,
   flags: InitFlags,
   server: Server,
@@ -107,13 +107,13 @@ async function checkedKey(
     try {
       const settings = await deps.settings({ baseUrl: server.baseUrl })
       const { client } = await deps.connect({ ...settings, apiKey: async () => givenKey.key })
-      await tryKey(client, deps.signals.signal)
+      await verifyKey(client, deps.signals.signal)
       return givenKey
     } catch (error) {
       progress.stop()
       const isTyped = givenKey.from === 'given' && flags.keyFile === undefined && mayPrompt(io)
       const isRefused = error instanceof GdnError && (error.code === 'unauthorized' || error.code === 'forbidden')
-      if (!isTyped || !isRefused || attempt === KEY_TRIES) throw withoutHint(error)
+      if (!isTyped || !isRefused || attempt === MAX_KEY_ATTEMPTS) throw withoutHint(error)
       io.warn(safe(error.message))
     } finally {
       progress.stop()
@@ -132,7 +132,7 @@ async function findKey({ io, env, openKeyring }: Deps, flags: InitFlags, server:
   if (flags.keyFile !== undefined) return { key: await readApiKey(io, flags.keyFile, question), from: 'given' }
   const variable = env.GDN_API_KEY ?? ''
   if (isSet(variable)) return { key: new Secret(variable), from: 'environment' }
-  const saved = await savedApiKey(env, server.origin, openKeyring)
+  const saved = await readSavedApiKey(env, server.origin, openKeyring)
   if (saved !== null) {
     io.note(`Using the saved key for ${server.origin}. Run \`gdn auth login\` to save another key.`)
     return { key: saved, from: 'saved' }

@@ -1,11 +1,11 @@
-import { runningBackend } from '../../../config/local-backend.ts'
+import { findRunningBackend } from '../../../config/local-backend.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
-import { profileOverride } from '../../../config/profile-override.ts'
+import { findProfileOverride } from '../../../config/profile-override.ts'
 import { flagError } from '../../../core/errors.ts'
-import { tryKey } from '../../connect/check-key.ts'
+import { verifyKey } from '../../connect/check-key.ts'
 import type { Deps } from '../../deps.ts'
 import { askYesNo, mayPrompt } from '../../prompt/ask-missing.ts'
-import { askDefaults, checkWallet, writeProfile } from './defaults.ts'
+import { checkWallet, promptForDefaults, writeProfile } from './defaults.ts'
 import type { InitFlags } from './init-flags.ts'
 import type { Setup } from './next-steps.ts'
 
@@ -22,10 +22,10 @@ export async function initLocal(deps: Deps, flags: InitFlags): Promise<Setup> {
   const isChecked = isRunning && flags.check !== false
   if (isChecked) {
     const { client } = await deps.connect(await deps.settings({ local: true }))
-    await tryKey(client, deps.signals.signal)
+    await verifyKey(client, deps.signals.signal)
   }
-  const defaults = await askDefaults(deps, flags)
-  const override = await profileOverride({ ...deps, profile: 'local', baseUrl: undefined })
+  const defaults = await promptForDefaults(deps, flags)
+  const override = await findProfileOverride({ ...deps, profile: 'local', baseUrl: undefined })
   await writeProfile(deps, 'local', defaults)
   return { profile: 'local', baseUrl: null, override, keptIn: 'local backend', ...defaults, isChecked, isRunning }
 }
@@ -33,7 +33,7 @@ export async function initLocal(deps: Deps, flags: InitFlags): Promise<Setup> {
 /** Starts the backend if the user agrees. Returns whether it is running. */
 async function start(deps: Deps, flags: InitFlags): Promise<boolean> {
   const { io, env } = deps
-  if ((await runningBackend(localDataDirectory(env))) !== null) return true
+  if ((await findRunningBackend(localDataDirectory(env))) !== null) return true
   const isWanted =
     flags.start ??
     (mayPrompt(io) && (await askYesNo(io, { message: 'Start the local backend now?', flag: '--start', default: true })))

@@ -1,18 +1,18 @@
 import { PERMISSIONS, type Permission } from '../../../api/permissions.ts'
-import { shortText } from '../../../api/text.ts'
+import { makeShortTextSchema } from '../../../api/text.ts'
 import { validate } from '../../../api/validate.ts'
 import { API_VERSIONS, type ApiVersion } from '../../../api/versions.ts'
 import { flagError } from '../../../core/errors.ts'
 import { quoted } from '../../../core/quoted.ts'
 import { GdnCommand, requiredFlagError } from '../../command.ts'
 import { addBackendFlags } from '../../connect/add-backend-flags.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, withBackendDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags, oneOf, someOf } from '../../flags/common.ts'
 import { email } from '../../flags/email.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, isOutputRequested, type View } from '../../render/output.ts'
-import { localTime } from '../../text/local-time.ts'
+import { formatLocalTime } from '../../text/local-time.ts'
 import { KEY_VIEW, keyRecord } from './key-view.ts'
 
 export interface CreateFlags extends OutputFlags, DataDirFlags {
@@ -51,7 +51,7 @@ export function command(deps: Deps, run = create): GdnCommand {
       required: true,
     })
     .valueFlag('--permission <a,b>', 'Permissions of the key; repeatable', {
-      parse: permissions,
+      parse: parsePermissions,
       repeatable: true,
       required: true,
     })
@@ -62,7 +62,7 @@ export function command(deps: Deps, run = create): GdnCommand {
 }
 
 /** Parses a list such as `nft:create,nft:read`, or `all`. */
-const permissions = someOf([...PERMISSIONS, 'all'])
+const parsePermissions = someOf([...PERMISSIONS, 'all'])
 
 /** Checks the flag values before the database is opened. */
 function readFlags(flags: CreateFlags, now: number) {
@@ -80,7 +80,7 @@ function readFlags(flags: CreateFlags, now: number) {
       `Add --permission nft:read, or --permission all. Permissions are ${PERMISSIONS.join(', ')}.`,
     )
   }
-  const checked = validate(shortText(100), name)
+  const checked = validate(makeShortTextSchema(100), name)
   if (!checked.ok) throw flagError('--name', checked.issues[0]?.message ?? 'is not valid')
   const expiresAt = expires === undefined ? null : parseExpiry(expires, '--expires', now)
   return {
@@ -94,35 +94,35 @@ function readFlags(flags: CreateFlags, now: number) {
 }
 
 /** Formats a time for a note on stderr. */
-const timeOf = ({ stderrTty }: Deps['io'], ms: number): string =>
-  stderrTty ? localTime(ms, 'minute') : `${new Date(ms).toISOString().slice(0, 16)}Z`
+const formatTime = ({ stderrTty }: Deps['io'], ms: number): string =>
+  stderrTty ? formatLocalTime(ms, 'minute') : `${new Date(ms).toISOString().slice(0, 16)}Z`
 
 export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, CREATED_VIEW, { shownOnce: 'api_key' })
   const request = readFlags(flags, deps.now())
   const { createApiKey } = await import('../../../server/services/api-keys.ts')
-  const { key, record } = await onDatabase(deps, flags, (store) => createApiKey(store, request))
+  const { key, record } = await withBackendDatabase(deps, flags, (store) => createApiKey(store, request))
   if (isOutputRequested(flags)) await output.one({ ...keyRecord(record), api_key: key.disclose() })
   else await io.data(`${key.disclose()}\n`)
   const version = record.apiVersion === null ? '' : `, API ${record.apiVersion}`
-  const until = record.expiresAt === null ? '' : `, until ${timeOf(io, record.expiresAt)}`
+  const until = record.expiresAt === null ? '' : `, until ${formatTime(io, record.expiresAt)}`
   io.note(
     `This is the key ${safe(record.name)} of ${safe(record.email ?? '')}: ${record.permissions.join(', ')}${version}${until}.`,
   )
   io.note(addBackendFlags(`The key is not shown again. To revoke the key, run \`gdn key revoke ${record.id}\`.`, flags))
 }
 
-const MINUTE = 60_000
-const DAY = 24 * 60 * MINUTE
-const UNITS: Readonly<Record<string, number>> = { m: MINUTE, h: 60 * MINUTE, d: DAY }
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+const UNIT_MS: Readonly<Record<string, number>> = { m: MINUTE_MS, h: 60 * MINUTE_MS, d: DAY_MS }
 
 /**
  * Returns the time when a key expires, in milliseconds since the epoch. Accepts a duration from now (`30d`, `12h` or
  * `90m`), a date such as `2027-01-31` (the end of that day in UTC), or a time such as `2027-01-31T12:00:00Z`.
  */
 export function parseExpiry(raw: string, flag: string, now: number): number {
-  const at = fromNow(raw, now) ?? atDate(raw)
+  const at = parseDuration(raw, now) ?? parseDate(raw)
   if (at === null) {
     throw flagError(flag, `must be a time such as 30d, 12h or 2027-01-31, not ${quoted(raw)}`)
   }
@@ -130,20 +130,20 @@ export function parseExpiry(raw: string, flag: string, now: number): number {
   return at
 }
 
-function fromNow(raw: string, now: number): number | null {
+function parseDuration(raw: string, now: number): number | null {
   const match = /^([1-9][0-9]{0,5})([mhd])$/.exec(raw)
-  const unit = UNITS[match?.[2] ?? '']
+  const unit = UNIT_MS[match?.[2] ?? '']
   return match === null || unit === undefined ? null : now + Number(match[1]) * unit
 }
 
-function atDate(raw: string): number | null {
+function parseDate(raw: string): number | null {
   const match = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2})?Z)?$/.exec(raw)
   if (match === null) return null
   const [, day = '', time] = match
   const midnight = Date.parse(`${day}T00:00:00Z`)
   // For February 30, JavaScript returns either an invalid date or a day in March.
   if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(day)) return null
-  if (time === undefined) return midnight + DAY
+  if (time === undefined) return midnight + DAY_MS
   const at = Date.parse(raw)
   return Number.isNaN(at) ? null : at
 }

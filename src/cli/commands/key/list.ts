@@ -1,5 +1,5 @@
 import { GdnCommand } from '../../command.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, withBackendDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
@@ -23,6 +23,6 @@ export function command(deps: Deps, run = list): GdnCommand {
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, KEY_VIEW)
   const { getApiKeys } = await import('../../../server/services/api-keys.ts')
-  const keys = await onDatabase(deps, flags, (store) => getApiKeys(store, deps.now()))
+  const keys = await withBackendDatabase(deps, flags, (store) => getApiKeys(store, deps.now()))
   await output.many(keys.map(keyRecord))
 }

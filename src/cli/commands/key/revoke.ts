@@ -1,5 +1,5 @@
 import { GdnCommand } from '../../command.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, withBackendDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
@@ -26,7 +26,7 @@ export async function revoke(deps: Deps, idOrPrefix: string, flags: RevokeFlags)
   const { io } = deps
   const output = createOutput(io, flags, KEY_VIEW)
   const { revokeNamedApiKey } = await import('../../../server/services/api-keys.ts')
-  const record = await onDatabase(deps, flags, (store) => revokeNamedApiKey(store, idOrPrefix, deps.now()))
+  const record = await withBackendDatabase(deps, flags, (store) => revokeNamedApiKey(store, idOrPrefix, deps.now()))
   if (isOutputRequested(flags)) await output.one(keyRecord(record))
   io.note(`Revoked the key ${safe(record.name)} (${record.prefix}) of ${safe(record.email ?? 'the local account')}.`)
 }

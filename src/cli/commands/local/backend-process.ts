@@ -11,7 +11,7 @@ import type { Deps } from '../../deps.ts'
 
 const START_WITHIN_MS = 60_000
 const END_WITHIN_MS = 5000
-const LOG_LINES_SHOWN = 15
+const SHOWN_LOG_LINES = 15
 
 export interface SpawnedBackend {
   url: string
@@ -33,9 +33,9 @@ export async function spawnBackend(deps: Deps, dataDir: string, flags: readonly 
   closeSync(log)
   const { stdout } = child
   try {
-    return await firstLine(stdout, child, deps.signals.signal)
+    return await readStartLine(stdout, child, deps.signals.signal)
   } catch (error) {
-    await end(child)
+    await terminate(child)
     const lines = await lastLines(logFile)
     throw backendStartError(error, lines, logFile)
   } finally {
@@ -45,7 +45,7 @@ export async function spawnBackend(deps: Deps, dataDir: string, flags: readonly 
 }
 
 /** Terminates a backend that failed to start. Otherwise, the backend would keep the data directory locked. */
-async function end(child: ReturnType<typeof spawn>): Promise<void> {
+async function terminate(child: ReturnType<typeof spawn>): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   const ended = new Promise<void>((done) => child.once('exit', () => done()))
   child.kill('SIGTERM')
@@ -53,7 +53,7 @@ async function end(child: ReturnType<typeof spawn>): Promise<void> {
   child.kill('SIGKILL')
 }
 
-async function firstLine(
+async function readStartLine(
   stdout: NodeJS.ReadableStream | null,
   child: ReturnType<typeof spawn>,
   signal: AbortSignal,
@@ -86,7 +86,7 @@ async function firstLine(
 /** Returns the JSON error that the backend reported on stderr, or else an error with the end of the log. */
 function backendStartError(error: unknown, lines: string[], logFile: string): GdnError {
   if (error instanceof GdnError) return error
-  const reported = lines.map(errorIn).findLast((candidate) => candidate !== undefined)
+  const reported = lines.map(parseErrorLine).findLast((candidate) => candidate !== undefined)
   const reason = error instanceof Error ? error.message : String(error)
   if (reported !== undefined) return new GdnError(reported.code, reported.message, { hint: reported.hint ?? undefined })
   const tail = lines.length === 0 ? '' : `\nEnd of its log:\n${lines.join('\n')}`
@@ -95,7 +95,7 @@ function backendStartError(error: unknown, lines: string[], logFile: string): Gd
   })
 }
 
-function errorIn(line: string): { code: GdnError['code']; message: string; hint: string | null } | undefined {
+function parseErrorLine(line: string): { code: GdnError['code']; message: string; hint: string | null } | undefined {
   if (!line.startsWith('{"error":')) return undefined
   try {
     return JSON.parse(line).error
@@ -104,7 +104,7 @@ function errorIn(line: string): { code: GdnError['code']; message: string; hint:
   }
 }
 
-export async function lastLines(path: string, count = LOG_LINES_SHOWN): Promise<string[]> {
+export async function lastLines(path: string, count = SHOWN_LOG_LINES): Promise<string[]> {
   const text = await readFile(path, 'utf8').catch(() => '')
   return text
     .split('\n')

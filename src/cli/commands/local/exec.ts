@@ -41,7 +41,11 @@ export function command(deps: Deps, run = exec): GdnCommand {
     .passThroughOptions()
     .with(addServedApiFlags, addStoredFilesFlags)
     .valueFlag('--faults <file>', 'Inject the faults that this file defines', notEmpty)
-    .valueFlag('--fork <network=url>', 'Fork this network; instead of the URL, use @<file>, or set GDN_FORK_URL', fork)
+    .valueFlag(
+      '--fork <network=url>',
+      'Fork this network; instead of the URL, use @<file>, or set GDN_FORK_URL',
+      parseForkFlag,
+    )
     .with(addCommonFlags)
     .action(async (argv: string[], flags: ExecFlags) => await run(deps, argv, flags))
 }
@@ -82,7 +86,7 @@ async function withBackend(
   } as const
   const started = await runUnlessStopped(signals, start(deps, options, flags.fork))
   if (started === null) throw signals.signal.reason
-  const { backend, failed, close } = started
+  const { backend, failureSignal, close } = started
   announceFaults(io, backend.faults)
   try {
     // Omit settings for other servers, because this command's backend doesn't have their contracts.
@@ -95,7 +99,7 @@ async function withBackend(
         GDN_STATE_DIR: join(folder, 'state'),
         GDN_EXEC_DATA_DIR: options.dataDir,
       },
-      failed,
+      failureSignal,
     )
   } finally {
     await withTimeout(close(), CLOSE_WITHIN_MS)
@@ -104,7 +108,7 @@ async function withBackend(
 
 interface RunningFork {
   backend: StartedBackend
-  failed: AbortSignal
+  failureSignal: AbortSignal
   close(): Promise<void>
 }
 
@@ -112,50 +116,50 @@ async function start(deps: Deps, options: BackendOptions, flag: ForkFlag | undef
   if (flag === undefined) {
     const { startBackend } = await import('../../../server/main.ts')
     const backend = await startBackend(options)
-    return { backend, failed: new AbortController().signal, close: () => backend.close() }
+    return { backend, failureSignal: new AbortController().signal, close: () => backend.close() }
   }
   const { blockchain } = flag
   const url = await forkUrl(deps, flag)
   const { startForkedBackend } = await import('../../../server/fork/forked-backend.ts')
   const { backend, fork, close } = await startForkedBackend(options, { blockchain, url }, deps.signals.signal)
   deps.io.note(`Forked ${blockchain} at block ${fork.block} from ${new URL(url).host}. Nothing is sent to the network.`)
-  return { backend, failed: fork.failed, close }
+  return { backend, failureSignal: fork.failureSignal, close }
 }
 
-const MAX_BYTES = 64 * 1024
-const FLAG = '--fork'
+const MAX_URL_FILE_BYTES = 64 * 1024
+const FORK_FLAG = '--fork'
 
 /** The value of `--fork`: a blockchain, and the source of its network's URL. */
 interface ForkFlag {
   blockchain: EvmBlockchain
   /** The URL, or `@` and the path of a file that contains the URL. If undefined, the URL is in GDN_FORK_URL. */
-  at: string | undefined
+  urlSource: string | undefined
 }
 
 /** Parses a value such as `base=https://…`, `base=@file` or `base`. */
-const fork: Parse<ForkFlag> = (raw, flag) => {
+const parseForkFlag: Parse<ForkFlag> = (raw, flag) => {
   const [name = '', ...rest] = raw.split('=')
   const blockchain = blockchainName(name, flag)
   if (!isEvm(blockchain)) {
     throw flagError(flag, `${blockchain} can't be forked`, `Use one of ${KNOWN_EVM_NAMES.join(', ')}.`)
   }
-  if (rest.length === 0) return { blockchain, at: undefined }
+  if (rest.length === 0) return { blockchain, urlSource: undefined }
   const at = rest.join('=')
-  return { blockchain, at: at.startsWith('@') ? at : httpAddress(at, flag) }
+  return { blockchain, urlSource: at.startsWith('@') ? at : httpAddress(at, flag) }
 }
 
 /** Returns the URL of the network to fork. The URL may contain API keys, so it is never printed. */
-async function forkUrl({ env, cwd }: Pick<Deps, 'env' | 'cwd'>, { blockchain, at }: ForkFlag): Promise<string> {
-  if (at === undefined) {
+async function forkUrl({ env, cwd }: Pick<Deps, 'env' | 'cwd'>, { blockchain, urlSource }: ForkFlag): Promise<string> {
+  if (urlSource === undefined) {
     const named = env.GDN_FORK_URL
     if (named !== undefined && named !== '') return httpAddress(named, 'GDN_FORK_URL')
     throw new GdnError('usage', `requires the URL of a node of ${blockchain}`, {
-      place: { flag: FLAG },
-      hint: `Set GDN_FORK_URL, or use ${FLAG} ${blockchain}=@<file> or ${FLAG} ${blockchain}=<url>.`,
+      place: { flag: FORK_FLAG },
+      hint: `Set GDN_FORK_URL, or use ${FORK_FLAG} ${blockchain}=@<file> or ${FORK_FLAG} ${blockchain}=<url>.`,
     })
   }
-  if (!at.startsWith('@')) return at
+  if (!urlSource.startsWith('@')) return urlSource
   const { readSecretFile } = await import('../../../keystore/private-file.ts')
-  const file = resolve(cwd, at.slice(1))
-  return httpAddress(readSecretFile(file, MAX_BYTES).trim(), file)
+  const file = resolve(cwd, urlSource.slice(1))
+  return httpAddress(readSecretFile(file, MAX_URL_FILE_BYTES).trim(), file)
 }

@@ -14,15 +14,15 @@ export interface ForwardTarget {
 const EVENT_MAPPING = /^([\w*][\w.,* -]*)=(.*)$/s
 
 /** Parses `<url>` (all events) or `<events>=<url>`. */
-export const forwardTarget: Parse<ForwardTarget> = (raw, flag) => {
+export const parseForwardTarget: Parse<ForwardTarget> = (raw, flag) => {
   const [, events, url = ''] = EVENT_MAPPING.exec(raw) ?? []
   return events === undefined
-    ? { url: address(raw, flag), events: ['*'] }
-    : { url: address(url, flag), events: eventTypes(events, flag) }
+    ? { url: parseForwardUrl(raw, flag), events: ['*'] }
+    : { url: parseForwardUrl(url, flag), events: eventTypes(events, flag) }
 }
 
 /** Accepts a URL without a scheme, such as `localhost:3000/hook`. */
-const address: Parse<string> = (raw, flag) => {
+const parseForwardUrl: Parse<string> = (raw, flag) => {
   const url = parseUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(raw) ? raw : `http://${raw}`)
   const isWeb = url !== null && /^https?:$/.test(url.protocol) && /^[\w.:[\]-]+$/.test(url.hostname)
   if (isWeb && url.username === '' && url.password === '') return url.href
@@ -32,7 +32,7 @@ const address: Parse<string> = (raw, flag) => {
   })
 }
 
-const isIn = (type: string, events: readonly string[]) => events.includes('*') || events.includes(type)
+const includesEvent = (type: string, events: readonly string[]) => events.includes('*') || events.includes(type)
 
 /**
  * Returns one target for each URL, with all event types that the flags specify for this URL.
@@ -40,10 +40,10 @@ const isIn = (type: string, events: readonly string[]) => events.includes('*') |
  * @param listened the event types that are shown
  * @throws GdnError `usage` if another event type is specified
  */
-export function targetsOf(targets: readonly ForwardTarget[], listened: readonly string[]): ForwardTarget[] {
+export function mergeTargets(targets: readonly ForwardTarget[], listened: readonly string[]): ForwardTarget[] {
   const byUrl = new Map<string, Set<string>>()
   for (const { url, events } of targets) {
-    const unheard = events.find((type) => type !== '*' && !isIn(type, listened))
+    const unheard = events.find((type) => type !== '*' && !includesEvent(type, listened))
     if (unheard !== undefined) {
       throw flagError('--forward-to', `${unheard} is not in --event`, 'Add the event type to --event, or omit --event.')
     }
@@ -55,9 +55,9 @@ export function targetsOf(targets: readonly ForwardTarget[], listened: readonly 
   }))
 }
 
-const MAX_CONCURRENT = 4
+const MAX_CONCURRENT_POSTS = 4
 /** Maximum number of queued events for one URL. When a queue is full, no more events are received. */
-const MAX_QUEUED = 10_000
+const MAX_QUEUED_EVENTS = 10_000
 
 /** Posts events to URLs. Each URL has its own queue, so an unresponsive URL doesn't delay the others. */
 export class EventForwarder<Event extends { type: string }> {
@@ -71,20 +71,20 @@ export class EventForwarder<Event extends { type: string }> {
   }
 
   /** Returns whether more events can be added. Rethrows the first error of an earlier post. */
-  hasRoom(): boolean {
+  canAdd(): boolean {
     if (this.#failure !== null) throw this.#failure.error
-    return this.#queues.every(({ waiting }) => waiting.length < MAX_QUEUED)
+    return this.#queues.every(({ waiting }) => waiting.length < MAX_QUEUED_EVENTS)
   }
 
   add(event: Event): void {
     for (const queue of this.#queues) {
-      if (!isIn(event.type, queue.target.events)) continue
+      if (!includesEvent(event.type, queue.target.events)) continue
       queue.waiting.push(event)
-      if (queue.active < MAX_CONCURRENT) void this.#work(queue)
+      if (queue.active < MAX_CONCURRENT_POSTS) void this.#postQueued(queue)
     }
   }
 
-  async #work(queue: { target: ForwardTarget; waiting: Event[]; active: number }): Promise<void> {
+  async #postQueued(queue: { target: ForwardTarget; waiting: Event[]; active: number }): Promise<void> {
     queue.active++
     try {
       for (let next = queue.waiting.shift(); next !== undefined; next = queue.waiting.shift()) {

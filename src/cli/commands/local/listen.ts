@@ -1,4 +1,4 @@
-import { runningBackend } from '../../../config/local-backend.ts'
+import { findRunningBackend } from '../../../config/local-backend.ts'
 import { formatUtcTime } from '../../../core/time.ts'
 import type { EventReceiver, ReceivedEvent } from '../../../server/admin/listen.ts'
 import { GdnCommand } from '../../command.ts'
@@ -7,13 +7,13 @@ import type { Deps } from '../../deps.ts'
 import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
 import { email } from '../../flags/email.ts'
 import { safe } from '../../io/io.ts'
-import { localTime } from '../../text/local-time.ts'
+import { formatLocalTime } from '../../text/local-time.ts'
 import { VERSION } from '../../version.ts'
 import { runUnlessStopped } from '../serving.ts'
 import { eventTypes } from '../webhook/event-types.ts'
-import { EventForwarder, type ForwardTarget, forwardTarget, targetsOf } from './forwarding.ts'
+import { EventForwarder, type ForwardTarget, mergeTargets, parseForwardTarget } from './forwarding.ts'
 
-const LOOK_EVERY_MS = 250
+const POLL_INTERVAL_MS = 250
 
 export interface ListenFlags extends CommonFlags, DataDirFlags {
   forwardTo?: ForwardTarget[]
@@ -44,7 +44,7 @@ export function command(deps: Deps, run = listen): GdnCommand {
     ],
   })
     .valueFlag('--forward-to <url>', 'URL to post events to, or <events>=<url>; repeatable', {
-      parse: forwardTarget,
+      parse: parseForwardTarget,
       repeatable: true,
     })
     .valueFlag('--event <a,b>', "Event types to show; repeatable ('*')", { parse: eventTypes, repeatable: true })
@@ -55,7 +55,7 @@ export function command(deps: Deps, run = listen): GdnCommand {
 
 export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
   const events = flags.event?.flat() ?? ['*']
-  const targets = targetsOf(flags.forwardTo ?? [], events)
+  const targets = mergeTargets(flags.forwardTo ?? [], events)
   deps.signals.own()
   const place = await administeredPlace(deps, flags)
   const { withDatabase } = await import('../../../server/open-database.ts')
@@ -68,8 +68,8 @@ export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
       now: deps.now,
     })
     try {
-      await begin(deps, flags, listener, targets)
-      if (store.postgres === null && (await runningBackend(place.dataDir)) === null) {
+      await printStart(deps, flags, listener, targets)
+      if (store.postgres === null && (await findRunningBackend(place.dataDir)) === null) {
         deps.io.warn('No backend is using this data directory. Run `gdn local start` to start one.')
       }
       await receiveUntilStopped(deps, flags, listener, targets)
@@ -81,7 +81,7 @@ export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
 }
 
 /** Prints the secret as data, because secrets in notes are redacted. */
-async function begin(
+async function printStart(
   { io }: Deps,
   { json, email: account }: ListenFlags,
   { secret }: EventReceiver,
@@ -112,12 +112,12 @@ async function receiveUntilStopped(deps: Deps, flags: ListenFlags, listener: Eve
     forward(deps, flags, listener, event, url),
   )
   while (!signal.aborted) {
-    const received = forwarding.hasRoom() ? await listener.receive() : []
+    const received = forwarding.canAdd() ? await listener.receive() : []
     for (const event of received) {
       await show(deps, flags, event)
       forwarding.add(event)
     }
-    if (received.length === 0) await deps.sleep(LOOK_EVERY_MS, signal).catch(() => {})
+    if (received.length === 0) await deps.sleep(POLL_INTERVAL_MS, signal).catch(() => {})
   }
   forwarding.stop()
 }
@@ -128,7 +128,7 @@ async function show(deps: Deps, { json }: ListenFlags, { id, type, body }: Recei
   const { data } = JSON.parse(body) as { data: Record<string, unknown> }
   const subject = data.nft_gdn_id ?? data.transaction_gdn_id ?? ''
   const error = data.error === undefined ? '' : `  ${safe(String(data.error))}`
-  await io.print(`${time(deps)}  --> ${type}  ${safe(String(subject))}  [${id}]${error}\n`)
+  await io.print(`${formatNow(deps)}  --> ${type}  ${safe(String(subject))}  [${id}]${error}\n`)
 }
 
 async function forward(deps: Deps, { json }: ListenFlags, listener: EventReceiver, event: ReceivedEvent, url: string) {
@@ -139,7 +139,7 @@ async function forward(deps: Deps, { json }: ListenFlags, listener: EventReceive
     return await deps.io.data(`${JSON.stringify(line)}\n`)
   }
   const outcome = error === null || status !== null ? `[${status}]` : `[failed: ${safe(error)}]`
-  await deps.io.print(`${time(deps)}  <-- ${outcome} POST ${safe(url)}  [${event.id}]\n`)
+  await deps.io.print(`${formatNow(deps)}  <-- ${outcome} POST ${safe(url)}  [${event.id}]\n`)
 }
 
-const time = ({ io, now }: Deps) => (io.stdoutTty ? localTime(now()) : formatUtcTime(now()))
+const formatNow = ({ io, now }: Deps) => (io.stdoutTty ? formatLocalTime(now()) : formatUtcTime(now()))

@@ -8,8 +8,8 @@ import type { Deps } from '../../deps.ts'
 import { addCommonFlags, type CommonFlags, integer } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 
-const LOOK_EVERY_MS = 300
-const MAX_CHUNK = 4 * 1024 * 1024
+const POLL_INTERVAL_MS = 300
+const MAX_CHUNK_BYTES = 4 * 1024 * 1024
 
 export interface LogsFlags extends CommonFlags {
   follow?: boolean
@@ -31,14 +31,14 @@ export function command(deps: Deps, run = logs): GdnCommand {
 
 export async function logs(deps: Deps, flags: LogsFlags): Promise<void> {
   const path = join(localDataDirectory(deps.env), LOG_FILE)
-  const size = await sizeOf(path)
+  const size = await readSize(path)
   if (size === undefined) {
     throw new GdnError('not_found_locally', `there is no log yet (${path})`, {
       hint: 'Run `gdn local start` to start the backend.',
     })
   }
   const lineCount = flags.lines ?? 100
-  const text = await readFrom(path, Math.max(0, size - MAX_CHUNK), size)
+  const text = await readFrom(path, Math.max(0, size - MAX_CHUNK_BYTES), size)
   const lines = text.split('\n').filter((line) => line !== '')
   await show(deps, lineCount === 0 ? [] : lines.slice(-lineCount))
   if (flags.follow) await follow(deps, path, size)
@@ -48,8 +48,8 @@ async function follow(deps: Deps, path: string, from: number): Promise<void> {
   let at = from
   let rest = ''
   for (;;) {
-    await deps.sleep(LOOK_EVERY_MS, deps.signals.signal)
-    const size = (await sizeOf(path)) ?? 0
+    await deps.sleep(POLL_INTERVAL_MS, deps.signals.signal)
+    const size = (await readSize(path)) ?? 0
     if (size < at) at = 0
     if (size === at) continue
     const parts = (rest + (await readFrom(path, at, size))).split('\n')
@@ -63,7 +63,7 @@ async function show({ io }: Deps, lines: readonly string[]): Promise<void> {
   await io.data(lines.map((line) => `${io.stdoutTty ? safe(line) : line}\n`).join(''))
 }
 
-async function sizeOf(path: string): Promise<number | undefined> {
+async function readSize(path: string): Promise<number | undefined> {
   return await stat(path).then(
     (stats) => stats.size,
     () => undefined,

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isDataDirectory, runningBackend } from '../../../config/local-backend.ts'
+import { findRunningBackend, isDataDirectory } from '../../../config/local-backend.ts'
 import { localBackendId } from '../../../config/local-backend-id.ts'
 import { localDataDirectory, stateDirectory } from '../../../config/paths.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { originOfBackend } from '../../../operations/run-origin.ts'
+import { toBackendOrigin } from '../../../operations/run-origin.ts'
 import { forgetCollections } from '../../../state/known-collections.ts'
 import { statePath, withState } from '../../../state/open-state.ts'
 import { GdnCommand } from '../../command.ts'
@@ -17,7 +17,7 @@ import { askText } from '../../prompt/ask-missing.ts'
 import { createOutput, isOutputRequested, type View } from '../../render/output.ts'
 
 /** The text that the user types to confirm: the name of the local backend's profile. */
-const NAME = 'local'
+const CONFIRMATION_TEXT = 'local'
 
 const VIEW: View = { fields: ['data_dir', 'deleted'], columns: ['data_dir', 'deleted'], id: 'data_dir' }
 
@@ -45,7 +45,7 @@ export async function reset({ io, env }: Deps, flags: ResetFlags): Promise<void>
   const tell = async (deleted: boolean) => {
     if (isOutputRequested(flags)) await output.one({ data_dir: dataDir, deleted })
   }
-  const running = await runningBackend(dataDir)
+  const running = await findRunningBackend(dataDir)
   if (running !== null) {
     throw new GdnError('data_dir_busy', `the local backend is running (pid ${running.pid})`, {
       hint: 'Run `gdn local stop` first.',
@@ -63,7 +63,7 @@ export async function reset({ io, env }: Deps, flags: ResetFlags): Promise<void>
   if (!flags.yes) await confirmDeletion(io, dataDir)
   const id = await localBackendId(dataDir)
   // After the reset, the backend in this directory gets a new ID, unless its database is elsewhere.
-  if (id !== null && existsSync(databaseIn(dataDir))) await forgetCollectionsOf(stateDirectory(env), id)
+  if (id !== null && existsSync(toDatabasePath(dataDir))) await forgetCollectionsOf(stateDirectory(env), id)
   await rm(dataDir, { recursive: true, force: true, maxRetries: 3 })
   io.note(`Deleted ${safe(dataDir)}.`)
   await tell(true)
@@ -75,25 +75,26 @@ async function confirmDeletion(io: Io, dataDir: string): Promise<void> {
     throw new GdnError('not_confirmed', `confirmation required: ${loss}`, { hint: 'Add --yes to confirm.' })
   }
   io.warn(`${loss.replace('t', 'T')}. This can't be undone.`)
-  const typed = await askText(io, { message: `Type "${NAME}" to delete ${dataDir}:`, flag: '--yes' })
-  if (typed.trim() !== NAME) throw new GdnError('not_confirmed', 'nothing was deleted: the name does not match')
+  const typed = await askText(io, { message: `Type "${CONFIRMATION_TEXT}" to delete ${dataDir}:`, flag: '--yes' })
+  if (typed.trim() !== CONFIRMATION_TEXT)
+    throw new GdnError('not_confirmed', 'nothing was deleted: the name does not match')
 }
 
-const databaseIn = (dataDir: string) => join(dataDir, 'gdn.db')
+const toDatabasePath = (dataDir: string) => join(dataDir, 'gdn.db')
 
 /** Describes the content to delete. With PostgreSQL, the database isn't in the directory. */
 async function describeContent(dataDir: string): Promise<string> {
-  if (!existsSync(databaseIn(dataDir))) {
+  if (!existsSync(toDatabasePath(dataDir))) {
     return 'the files and API key of the local backend, but not its database, which is stored elsewhere'
   }
-  return `${await countsOf(databaseIn(dataDir))} of the local backend, with its chains, files and API key`
+  return `${await describeCounts(toDatabasePath(dataDir))} of the local backend, with its chains, files and API key`
 }
 
 /**
  * Returns the numbers of collections and NFTs as text. If the database can't be read, returns a text without numbers,
  * so that the user can still delete the database.
  */
-async function countsOf(path: string): Promise<string> {
+async function describeCounts(path: string): Promise<string> {
   const { openStore } = await import('../../../server/store/open-store.ts')
   const store = await openStore(path, { unchecked: true }).catch(() => null)
   try {
@@ -112,5 +113,5 @@ async function countsOf(path: string): Promise<string> {
 
 async function forgetCollectionsOf(stateDir: string, backendId: string): Promise<void> {
   if (!existsSync(statePath(stateDir))) return
-  await withState(stateDir, (state) => state.write((sql) => forgetCollections(sql, originOfBackend(backendId))))
+  await withState(stateDir, (state) => state.write((sql) => forgetCollections(sql, toBackendOrigin(backendId))))
 }

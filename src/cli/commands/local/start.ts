@@ -2,18 +2,18 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import {
   DEFAULT_PORT,
+  findRunningBackend,
   isConfigNewer,
-  lastPort,
   localApiKeyFile,
   type RunningBackend,
-  rememberPort,
-  runningBackend,
+  readLastPort,
+  savePort,
 } from '../../../config/local-backend.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { GdnCommand } from '../../command.ts'
-import { askReady, problemsIn } from '../../connect/backend-ready.ts'
+import { parseReadinessProblems, requestReadiness } from '../../connect/backend-ready.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, integer, type OutputFlags } from '../../flags/common.ts'
 import { addServedApiFlags, type ServedApiFlags, servedApiArgs } from '../../flags/served-api.ts'
@@ -49,7 +49,7 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
     if (isOutputRequested(flags)) await output.one(backendData(backend, dataDir))
   }
   const dataDir = localDataDirectory(env)
-  const running = await runningBackend(dataDir)
+  const running = await findRunningBackend(dataDir)
   if (running !== null) {
     refuseOtherOptions(running, flags)
     io.note(`The local backend is already running on ${running.url}.`)
@@ -73,7 +73,7 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
   } finally {
     progress.stop()
   }
-  await rememberPort(dataDir, started.url)
+  await savePort(dataDir, started.url)
   io.note(`The local backend listens on ${io.errPaint.bold(started.url)}.`)
   io.note(`  data     ${safe(dataDir)}`)
   io.note(`  API key  in ${safe(localApiKeyFile(dataDir))}`)
@@ -84,8 +84,8 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
 
 /** Prints problems that the backend itself reports, such as unreachable storage. */
 async function warnOfProblems({ io, signals }: Deps, url: string): Promise<void> {
-  const ready = await askReady(url, signals.signal).catch(() => null)
-  for (const problem of ready === null ? [] : problemsIn(ready.body)) io.warn(safe(problem))
+  const ready = await requestReadiness(url, signals.signal).catch(() => null)
+  for (const problem of ready === null ? [] : parseReadinessProblems(ready.body)) io.warn(safe(problem))
 }
 
 /**
@@ -124,7 +124,7 @@ const backendArgs = (flags: StartFlags): string[] => [...servedApiArgs(flags), .
 async function startOnSomePort(deps: Deps, flags: StartFlags, dataDir: string): Promise<SpawnedBackend> {
   const more = backendArgs(flags)
   if (flags.port !== undefined) return await spawnBackend(deps, dataDir, ['--port', String(flags.port), ...more])
-  const port = Number((await lastPort(dataDir)) ?? DEFAULT_PORT)
+  const port = Number((await readLastPort(dataDir)) ?? DEFAULT_PORT)
   if (await isFree(port)) {
     try {
       return await spawnBackend(deps, dataDir, ['--port', String(port), ...more])

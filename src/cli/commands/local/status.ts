@@ -1,4 +1,4 @@
-import { runningBackend } from '../../../config/local-backend.ts'
+import { findRunningBackend } from '../../../config/local-backend.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -20,7 +20,7 @@ export function command(deps: Deps, run = status): GdnCommand {
 export async function status({ io, env }: Deps, flags: OutputFlags): Promise<void> {
   const output = createOutput(io, flags, BACKEND_VIEW)
   const dataDir = localDataDirectory(env)
-  const backend = await runningBackend(dataDir)
+  const backend = await findRunningBackend(dataDir)
   await output.one(backendData(backend, dataDir))
   if (backend === null) io.note('Start the backend: gdn local start')
 }

@@ -1,4 +1,4 @@
-import { type RunningBackend, runningBackend } from '../../../config/local-backend.ts'
+import { findRunningBackend, type RunningBackend } from '../../../config/local-backend.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
 import { GdnError, systemCode } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
@@ -9,7 +9,7 @@ import { BACKEND_VIEW, backendData } from './backend-view.ts'
 
 const STOP_WITHIN_MS = 10_000
 const KILL_WITHIN_MS = 2000
-const LOOK_EVERY_MS = 50
+const POLL_INTERVAL_MS = 50
 
 export function command(deps: Deps, run = stop): GdnCommand {
   return new GdnCommand({
@@ -24,11 +24,11 @@ export async function stop(deps: Deps, flags: OutputFlags): Promise<void> {
   const { io, env } = deps
   const output = createOutput(io, flags, BACKEND_VIEW)
   const dataDir = localDataDirectory(env)
-  const backend = await runningBackend(dataDir)
+  const backend = await findRunningBackend(dataDir)
   if (env.GDN_EXEC_DATA_DIR) io.note('The backend of gdn local exec stops when its command ends.')
   else if (backend === null) io.note('The local backend is not running.')
   else await stopBackend(deps, dataDir, backend)
-  if (isOutputRequested(flags)) await output.one(backendData(await runningBackend(dataDir), dataDir))
+  if (isOutputRequested(flags)) await output.one(backendData(await findRunningBackend(dataDir), dataDir))
 }
 
 /** Sends SIGTERM, and then SIGKILL if the backend doesn't exit in time. Neither loses data. */
@@ -37,12 +37,12 @@ async function stopBackend(deps: Deps, dataDir: string, backend: RunningBackend)
   const progress = await io.progress('Stopping the local backend')
   try {
     send(backend.pid, 'SIGTERM')
-    if (await hasEnded(deps, dataDir, backend, STOP_WITHIN_MS)) {
+    if (await waitUntilEnded(deps, dataDir, backend, STOP_WITHIN_MS)) {
       progress.stop()
       return io.note('The local backend is stopped.')
     }
     send(backend.pid, 'SIGKILL')
-    if (await hasEnded(deps, dataDir, backend, KILL_WITHIN_MS)) {
+    if (await waitUntilEnded(deps, dataDir, backend, KILL_WITHIN_MS)) {
       progress.stop()
       return io.warn(
         `The local backend did not stop within ${STOP_WITHIN_MS / 1000} s and was killed. No data is lost.`,
@@ -56,13 +56,18 @@ async function stopBackend(deps: Deps, dataDir: string, backend: RunningBackend)
   }
 }
 
-async function hasEnded(deps: Deps, dataDir: string, { pid }: RunningBackend, withinMs: number): Promise<boolean> {
+async function waitUntilEnded(
+  deps: Deps,
+  dataDir: string,
+  { pid }: RunningBackend,
+  withinMs: number,
+): Promise<boolean> {
   const until = performance.now() + withinMs
   for (;;) {
-    const backend = await runningBackend(dataDir)
+    const backend = await findRunningBackend(dataDir)
     if ((backend === null || backend.pid !== pid) && !isProcess(pid)) return true
     if (performance.now() > until) return false
-    await deps.sleep(LOOK_EVERY_MS, deps.signals.signal)
+    await deps.sleep(POLL_INTERVAL_MS, deps.signals.signal)
   }
 }
 

@@ -4,7 +4,7 @@ import { failureReason } from '../../../api/nft-status.ts'
 import type { ResponseOf } from '../../../client/api-client.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import type { KnownCollection } from '../../../state/known-collections.ts'
-import { findByAddress, knownCollections, readCollectionsIfReady } from '../../connect/known-collections.ts'
+import { findCollectionByAddress, knownCollections, readCollectionsIfReady } from '../../connect/known-collections.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import type { DataRecord } from '../../render/view.ts'
 
@@ -13,7 +13,7 @@ type ReturnedNft = Pick<NftRecord, 'contract_address'> & { readonly blockchain?:
 /** Returns the blockchain from the NFT's record or from the known collections; null if neither contains it. */
 export function knownBlockchain(nft: ReturnedNft, collections: readonly KnownCollection[]): Blockchain | null {
   if (typeof nft.blockchain === 'string' && isBlockchain(nft.blockchain)) return nft.blockchain
-  return findByAddress(collections, nft.contract_address ?? '')?.blockchain ?? null
+  return findCollectionByAddress(collections, nft.contract_address ?? '')?.blockchain ?? null
 }
 
 type ConnectionPlace = Pick<Connection, 'server' | 'settings'>
@@ -23,7 +23,7 @@ type ConnectionPlace = Pick<Connection, 'server' | 'settings'>
  *
  * @throws GdnError `usage` if no blockchain is configured either
  */
-export async function blockchainOf(deps: Deps, nft: ReturnedNft, place: ConnectionPlace): Promise<Blockchain> {
+export async function resolveBlockchain(deps: Deps, nft: ReturnedNft, place: ConnectionPlace): Promise<Blockchain> {
   const recorded = knownBlockchain(nft, []) ?? knownBlockchain(nft, await knownCollections(deps, place))
   const blockchain = recorded ?? place.settings.blockchain?.value
   if (blockchain !== undefined) return blockchain
@@ -48,9 +48,10 @@ export async function withBlockchain(
   })
 }
 
-export const noNftError = (usage: string) => new GdnError('usage', 'no NFT is specified', { hint: `Run \`${usage}\`.` })
+export const missingNftError = (usage: string) =>
+  new GdnError('usage', 'no NFT is specified', { hint: `Run \`${usage}\`.` })
 
-export const twoNftsError = () => flagError('--nft-gdn-id', 'two NFTs are specified', 'Specify one NFT.')
+export const multipleNftsError = () => flagError('--nft-gdn-id', 'two NFTs are specified', 'Specify one NFT.')
 
 export const neverMintedError = ({
   nft_gdn_id,

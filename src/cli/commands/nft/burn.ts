@@ -2,9 +2,9 @@ import { flagError, GdnError } from '../../../core/errors.ts'
 import { storeBurned } from '../../../state/store-burned.ts'
 import { GdnCommand } from '../../command.ts'
 import { findCollection } from '../../connect/find-collection.ts'
-import { maximumCost, printNotes } from '../../cost/at-most.ts'
+import { findMaximumCost, printNotes } from '../../cost/at-most.ts'
 import { notePaid, withPaid } from '../../cost/paid.ts'
-import { maxUseOfChanges } from '../../cost/run-limit.ts'
+import { estimateMaxChangeUse } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, type DataRecord } from '../../render/output.ts'
@@ -13,10 +13,10 @@ import {
   addChangeFlags,
   CHANGE_VIEW,
   type ChangeFlags,
-  collectionsText,
+  describeCollections,
   type FoundNft,
   findNftsOnChain,
-  flagOfOneRequest,
+  findSingleRequestFlag,
   quoteChange,
   shortRecord,
 } from './change-nft.ts'
@@ -39,7 +39,7 @@ export async function burn(deps: Deps, typedIds: readonly string[], flags: Chang
   const { io } = deps
   const output = createOutput(io, flags, withPaid(CHANGE_VIEW))
   // Each NFT is a separate operation.
-  const single = flagOfOneRequest(flags)
+  const single = findSingleRequestFlag(flags)
   if (single !== null && new Set(typedIds).size > 1)
     throw flagError(single, 'can be used with only one NFT', 'Burn one NFT at a time.')
   const connection = await deps.connect(await deps.settings(flags))
@@ -133,10 +133,11 @@ async function confirm(
   }
   const [blockchain = null, ...otherBlockchains] = new Set(nfts.map((nft) => nft.blockchain))
   const nftsText = nfts.length === 1 ? `token ${nfts[0]?.token_id}` : `these ${nfts.length} NFTs`
-  const maxUse = () => maxUseOfChanges('burn', nfts.length)
+  const maxUse = () => estimateMaxChangeUse('burn', nfts.length)
   // Costs on different blockchains can't be added together.
-  const cost = otherBlockchains.length > 0 ? null : await maximumCost(deps, connection, blockchain, { limit, maxUse })
+  const cost =
+    otherBlockchains.length > 0 ? null : await findMaximumCost(deps, connection, blockchain, { limit, maxUse })
   printNotes(deps, cost?.notes ?? [])
-  const question = `Permanently burn ${nftsText} of ${await collectionsText(deps, connection, nfts)}${cost?.text ?? ''}?`
+  const question = `Permanently burn ${nftsText} of ${await describeCollections(deps, connection, nfts)}${cost?.text ?? ''}?`
   await deps.io.confirm(safe(question), '--yes')
 }

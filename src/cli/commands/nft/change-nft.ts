@@ -6,7 +6,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { unknownNftsError } from '../../../operations/unknown-nfts.ts'
 import type { GdnCommand } from '../../command.ts'
 import { networkText } from '../../connect/is-without-value.ts'
-import { findByAddress, readCollectionsIfReady } from '../../connect/known-collections.ts'
+import { findCollectionByAddress, readCollectionsIfReady } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import {
@@ -22,7 +22,7 @@ import { safe } from '../../io/io.ts'
 import { shortAddress } from '../../render/short-address.ts'
 import type { DataRecord, View } from '../../render/view.ts'
 import { addOperationFlags, type OperationFlags, quoteOperation } from '../../request/operate-once.ts'
-import { blockchainOf, neverMintedError } from './blockchain-of.ts'
+import { neverMintedError, resolveBlockchain } from './blockchain-of.ts'
 
 /** Flags of the commands that change existing NFTs. */
 export interface ChangeFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {
@@ -76,13 +76,13 @@ export async function findNftsOnChain(deps: Deps, connection: Connection, ids: r
   for (const id of ids) {
     const nft = nfts.get(id)
     if (nft === undefined) missing.push(id)
-    else foundNfts.push(await onChain(deps, connection, nft))
+    else foundNfts.push(await toFoundNft(deps, connection, nft))
   }
   if (missing.length > 0) throw unknownNftsError(missing, { takesTokens: true })
   return foundNfts
 }
 
-async function onChain(deps: Deps, connection: Connection, nft: NftRecord): Promise<FoundNft> {
+async function toFoundNft(deps: Deps, connection: Connection, nft: NftRecord): Promise<FoundNft> {
   const { nft_gdn_id: id, status, contract_address } = nft
   if (hasFailed(status)) throw neverMintedError(nft)
   if (status !== 'deployed' || !contract_address) {
@@ -91,7 +91,7 @@ async function onChain(deps: Deps, connection: Connection, nft: NftRecord): Prom
     })
   }
   const { title } = (nft.request_metadata ?? {}) as { title?: unknown }
-  const blockchain = await blockchainOf(deps, nft, connection)
+  const blockchain = await resolveBlockchain(deps, nft, connection)
   return { ...nft, contract_address, blockchain, title: typeof title === 'string' ? title : '' }
 }
 
@@ -108,18 +108,22 @@ export const shortRecord = ({ nft_gdn_id, token_id, title, ...nft }: FoundNft): 
 /**
  * Returns a list of the NFTs' collections for a prompt. Includes the names of collections that this machine created.
  */
-export async function collectionsText(deps: Deps, connection: Connection, nfts: readonly FoundNft[]): Promise<string> {
+export async function describeCollections(
+  deps: Deps,
+  connection: Connection,
+  nfts: readonly FoundNft[],
+): Promise<string> {
   const addresses = [...new Set(nfts.map(({ contract_address }) => contract_address))]
   const collections = await readCollectionsIfReady(deps, connection, addresses).catch(() => [])
   const places = nfts.map(({ contract_address, blockchain }) => {
-    const name = findByAddress(collections, contract_address)?.name
+    const name = findCollectionByAddress(collections, contract_address)?.name
     return `${name === undefined ? '' : `${name}, `}${shortAddress(contract_address)} on ${networkText(blockchain, connection)}`
   })
   return [...new Set(places)].join(' and ')
 }
 
 /** Returns a flag that can apply to only one request, if the user set one; null otherwise. */
-export function flagOfOneRequest({ operation, maxCost }: OperationFlags): '--operation' | '--max-cost' | null {
+export function findSingleRequestFlag({ operation, maxCost }: OperationFlags): '--operation' | '--max-cost' | null {
   return operation !== undefined ? '--operation' : maxCost !== undefined ? '--max-cost' : null
 }
 

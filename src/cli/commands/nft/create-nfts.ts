@@ -1,7 +1,7 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftMetadata } from '../../../api/metadata.ts'
 import type { MintEndpoint } from '../../../api/mint-endpoints.ts'
-import { typedTraitInRequest } from '../../../api/typed-trait.ts'
+import { findTypedTraitInRequest } from '../../../api/typed-trait.ts'
 import { isMaxSupplyError } from '../../../batch/supply.ts'
 import { noTypedTraitsError } from '../../../client/learn-support.ts'
 import type { Settings } from '../../../config/settings.ts'
@@ -9,11 +9,11 @@ import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { DEFAULT_WAIT_MS } from '../../../operations/defaults.ts'
 import type { AcceptedOperation } from '../../../operations/types.ts'
-import { isMinted } from '../../../operations/waiting.ts'
+import { createMintedCheck } from '../../../operations/waiting.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
-import { paidByMints } from '../../cost/paid.ts'
-import { maxUseOfRequest } from '../../cost/run-limit.ts'
+import { readMintFees } from '../../cost/paid.ts'
+import { estimateMaxRequestUse } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord, Output } from '../../render/output.ts'
@@ -78,7 +78,7 @@ export async function createNfts(deps: Deps, creation: NftCreation): Promise<voi
         deps.checkPlan?.({ request: { ...asGiven } })
         await refuseHidden()
         const action = `${verb} ${count(nftCount, 'NFT')} for ${request.receiver_wallet_address}`
-        const priced = { limit, maxUse: () => maxUseOfRequest(endpoint, request) }
+        const priced = { limit, maxUse: () => estimateMaxRequestUse(endpoint, request) }
         await confirmSpending(deps, connection, { yes: flags.yes, blockchain, action, priced })
         return replaceUrls(request, await uploadLocalFiles(deps, client, localFiles, hashes))
       },
@@ -111,7 +111,7 @@ async function refuseInDryRun(deps: Deps, { request, localFiles, flags, settings
   await refuseHiddenNfts(deps, connection, flags, published).catch((error: unknown) => {
     if (!(error instanceof GdnError) || error.code !== 'unreachable') throw error
   })
-  const trait = typedTraitInRequest(request)
+  const trait = findTypedTraitInRequest(request)
   if (trait === undefined) return
   await connection.client.learnCapabilities({ signal: deps.signals.signal })
   if (connection.client.supports('traits') === false) throw noTypedTraitsError(trait)
@@ -151,9 +151,9 @@ async function finish(
   }
   const ids = accepted.map((nft) => nft.nft_gdn_id)
   const timeout = flags.timeout ?? DEFAULT_WAIT_MS
-  const until = { isDone: isMinted(endpoint, sentRequest), isAccepted: true }
+  const until = { isDone: createMintedCheck(endpoint, sentRequest), isAccepted: true }
   const { records, pending, problem } = await showWaitForNfts(deps, connection, ids, timeout, until)
-  const paid = problem === null ? await paidByMints(deps, connection, ids) : null
+  const paid = problem === null ? await readMintFees(deps, connection, ids) : null
   const recordById = new Map(records.map((record) => [record.nft_gdn_id, record]))
   await print(accepted.map((nft) => ({ ...nft, ...recordById.get(nft.nft_gdn_id), ...paid?.get(nft.nft_gdn_id) })))
   const ended = pending.length === 0

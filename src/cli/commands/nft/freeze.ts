@@ -2,9 +2,9 @@ import { MAX_FROZEN_PER_REQUEST } from '../../../api/endpoints/freezenft.ts'
 import { chunksOf } from '../../../core/chunks-of.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
-import { maximumCost, printNotes } from '../../cost/at-most.ts'
+import { findMaximumCost, printNotes } from '../../cost/at-most.ts'
 import { notePaid, withPaid } from '../../cost/paid.ts'
-import { type MaximumUse, maxUseOfRequest, sumOfUses } from '../../cost/run-limit.ts'
+import { estimateMaxRequestUse, type MaximumUse, sumUses } from '../../cost/run-limit.ts'
 import type { Connection, Deps, Intent } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
@@ -14,10 +14,10 @@ import {
   addChangeFlags,
   CHANGE_VIEW,
   type ChangeFlags,
-  collectionsText,
+  describeCollections,
   type FoundNft,
   findNftsOnChain,
-  flagOfOneRequest,
+  findSingleRequestFlag,
   quoteChange,
   shortRecord,
 } from './change-nft.ts'
@@ -52,7 +52,7 @@ const VIEW: View = {
 export async function freeze(deps: Deps, typedIds: readonly string[], flags: ChangeFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, withPaid(VIEW))
-  const single = flagOfOneRequest(flags)
+  const single = findSingleRequestFlag(flags)
   const connection = await deps.connect(await deps.settings(flags))
   const ids = await resolveNftIds(deps, connection, typedIds, flags.blockchain)
   const nfts = await findNftsOnChain(deps, connection, ids)
@@ -72,7 +72,7 @@ export async function freeze(deps: Deps, typedIds: readonly string[], flags: Cha
       hint: `Freeze ${MAX_FROZEN_PER_REQUEST} NFTs at a time.`,
     })
   }
-  const intent = intentOf(unfrozen)
+  const intent = toIntent(unfrozen)
   if (flags.dryRun) {
     deps.checkPlan?.(intent)
     if (unfrozen.length > 0) await quoteChange(deps, connection, flags, 'freezenft', unfrozen)
@@ -89,7 +89,7 @@ export async function freeze(deps: Deps, typedIds: readonly string[], flags: Cha
   try {
     for (let from = 0; from < unfrozen.length; from += MAX_FROZEN_PER_REQUEST) {
       const together = unfrozen.slice(from, from + MAX_FROZEN_PER_REQUEST)
-      const nft_gdn_ids = idsOf(together)
+      const nft_gdn_ids = toIds(together)
       const change = {
         endpoint: 'freezenft' as const,
         note: 'nft freeze',
@@ -105,11 +105,11 @@ export async function freeze(deps: Deps, typedIds: readonly string[], flags: Cha
             const unconfirmed = unfrozen.slice(from)
             await confirm(deps, connection, unconfirmed, limit)
             // The request doesn't contain the metadata, which may have changed while the prompt was open.
-            const currentIntent = intentOf(await findNftsOnChain(deps, connection, idsOf(unconfirmed)))
-            refuseChanged(intentOf(unconfirmed), currentIntent, { isBegun: false, hint: CHANGED_HINT })
+            const currentIntent = toIntent(await findNftsOnChain(deps, connection, toIds(unconfirmed)))
+            refuseChanged(toIntent(unconfirmed), currentIntent, { isBegun: false, hint: CHANGED_HINT })
           }
           isConfirmed = true
-          return { contract_address, nft_gdn_ids, replaces_revisions: revisionsOf(together) }
+          return { contract_address, nft_gdn_ids, replaces_revisions: collectRevisions(together) }
         },
       }
       await changeOnce(deps, connection, flags, change, async (outcome) => {
@@ -128,7 +128,7 @@ export async function freeze(deps: Deps, typedIds: readonly string[], flags: Cha
 const CHANGED_HINT = 'Nothing was frozen. Run the command again to show the current NFTs.'
 
 /** Returns the intended effect. Includes all metadata, because a freeze makes metadata final. */
-const intentOf = (nfts: readonly FoundNft[]): Intent =>
+const toIntent = (nfts: readonly FoundNft[]): Intent =>
   Object.fromEntries(
     nfts.map((nft) => {
       const { request_metadata: metadata, revision, is_frozen, burned } = nft
@@ -137,12 +137,12 @@ const intentOf = (nfts: readonly FoundNft[]): Intent =>
   )
 
 /** Returns the metadata revisions that the freeze makes final; undefined if the server doesn't report revisions. */
-function revisionsOf(nfts: readonly FoundNft[]): number[] | undefined {
+function collectRevisions(nfts: readonly FoundNft[]): number[] | undefined {
   const revisions = nfts.map(({ revision }) => revision).filter((revision) => typeof revision === 'number')
   return revisions.length === nfts.length ? revisions : undefined
 }
 
-const idsOf = (nfts: readonly FoundNft[]): string[] => nfts.map(({ nft_gdn_id }) => nft_gdn_id)
+const toIds = (nfts: readonly FoundNft[]): string[] => nfts.map(({ nft_gdn_id }) => nft_gdn_id)
 
 /**
  * Asks once for confirmation of all freezes, and shows the maximum total cost.
@@ -156,18 +156,18 @@ async function confirm(
   limit: bigint | null,
 ): Promise<void> {
   for (const { nft_gdn_id, title } of nfts) deps.io.note(safe(`${title} (${nft_gdn_id})`))
-  const nft_gdn_ids = idsOf(nfts)
+  const nft_gdn_ids = toIds(nfts)
   const maxUse = async () => {
     const requests: MaximumUse[] = []
     for (const together of chunksOf(nft_gdn_ids, MAX_FROZEN_PER_REQUEST)) {
-      requests.push(await maxUseOfRequest('freezenft', { nft_gdn_ids: together }))
+      requests.push(await estimateMaxRequestUse('freezenft', { nft_gdn_ids: together }))
     }
-    return sumOfUses(requests)
+    return sumUses(requests)
   }
   const [{ blockchain = null } = {}] = nfts
-  const cost = await maximumCost(deps, connection, blockchain, { limit, maxUse })
+  const cost = await findMaximumCost(deps, connection, blockchain, { limit, maxUse })
   printNotes(deps, cost.notes)
   const metadataText = nfts.length === 1 ? 'its metadata' : `the metadata of these ${nfts.length} NFTs`
-  const question = `Permanently freeze ${metadataText} in ${await collectionsText(deps, connection, nfts)}${cost.text}?`
+  const question = `Permanently freeze ${metadataText} in ${await describeCollections(deps, connection, nfts)}${cost.text}?`
   await deps.io.confirm(safe(question), '--yes')
 }

@@ -1,5 +1,5 @@
 import { isBlockchain } from '../../../api/blockchains.ts'
-import { createnfttrans, createTransRequest12 } from '../../../api/endpoints/createnfttrans.ts'
+import { createnfttrans, createTransRequestV12Schema } from '../../../api/endpoints/createnfttrans.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import { withPaid } from '../../cost/paid.ts'
@@ -13,17 +13,17 @@ import {
   notEmpty,
 } from '../../flags/common.ts'
 import { addEnsFlags } from '../../flags/ens.ts'
-import { askAddress, orPrompt } from '../../prompt/ask-missing.ts'
+import { askAddress, promptIfMissing } from '../../prompt/ask-missing.ts'
 import { createOutput } from '../../render/output.ts'
 import { GRANTED_VIEW } from '../../render/views.ts'
 import { isV12 } from '../../request/api-version.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { resolveEnsFields } from '../../request/ens-names.ts'
-import { configuredWallet, placeOfWallet } from '../../request/named-addresses.ts'
+import { resolveConfiguredWallet, toWalletPlace } from '../../request/named-addresses.ts'
 import { addOperationFlags } from '../../request/operate-once.ts'
 import { createNfts } from './create-nfts.ts'
 import { addMetadataFlags, type GrantFlags, NFT_ALIASES } from './mint-flags.ts'
-import { nftRequest } from './mint-request.ts'
+import { readMintInput } from './mint-request.ts'
 
 export function command(deps: Deps, run = grant): GdnCommand {
   return new GdnCommand({
@@ -54,7 +54,7 @@ export function command(deps: Deps, run = grant): GdnCommand {
 export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {
   const output = createOutput(deps.io, flags, withPaid(GRANTED_VIEW))
   const settings = await deps.settings(flags)
-  const prepared = await nftRequest(deps, flags, settings, 'grant')
+  const prepared = await readMintInput(deps, flags, settings, 'grant')
   if (prepared.kind === 'manifest') {
     throw new GdnError('usage', `${prepared.manifest} is a manifest, but \`gdn nft grant\` accepts one request`, {
       place: { flag: '--file' },
@@ -64,7 +64,7 @@ export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {
   const { blockchain, sender_wallet_address } = prepared.request
   const specified = flags.sender ?? sender_wallet_address
   const ask = async () =>
-    await orPrompt<unknown>(deps.io, await configuredWallet(settings, deps.addresses), () =>
+    await promptIfMissing<unknown>(deps.io, await resolveConfiguredWallet(settings, deps.addresses), () =>
       askAddress(deps.io, {
         message: 'First owner',
         flag: '--sender',
@@ -78,10 +78,10 @@ export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {
   const named = await resolveEnsFields(deps, context, { sender_wallet_address: sender }, (field) => {
     if (flags.sender !== undefined) return { flag: '--sender' }
     if (file !== null && sender_wallet_address !== undefined) return { file, field }
-    return settings.wallet?.value === sender ? placeOfWallet(settings.wallet) : { flag: '--sender' }
+    return settings.wallet?.value === sender ? toWalletPlace(settings.wallet) : { flag: '--sender' }
   })
   const fields = { ...prepared.request, ...named }
-  const schema = isV12(settings) ? createTransRequest12 : createnfttrans.request
+  const schema = isV12(settings) ? createTransRequestV12Schema : createnfttrans.request
   const request = checkRequest(schema, fields, prepared.file)
   await createNfts(deps, {
     endpoint: 'createnfttrans',

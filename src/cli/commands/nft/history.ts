@@ -45,11 +45,11 @@ export const VIEW: View = {
 }
 
 /** Minimum terminal width at which a line has room for two addresses. */
-const WIDE = 150
+const MIN_WIDE_COLUMNS = 150
 
 /** Returns the view. On a narrow terminal, addresses are shortened. Other output always contains full values. */
-function viewFor({ stdoutTty, columns }: Io): View {
-  if (stdoutTty && columns >= WIDE) return VIEW
+function createView({ stdoutTty, columns }: Io): View {
+  if (stdoutTty && columns >= MIN_WIDE_COLUMNS) return VIEW
   const textOf = stdoutTty ? describeEventShortly : describeWholeEvent
   return { ...VIEW, cells: (record) => ({ ...VIEW.cells?.(record), what: textOf(record as HistoryEvent) }) }
 }
@@ -74,7 +74,7 @@ export function command(deps: Deps, run = history): GdnCommand {
 }
 
 export async function history(deps: Deps, nftId: string, flags: HistoryFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, viewFor(deps.io))
+  const output = createOutput(deps.io, flags, createView(deps.io))
   const connection = await deps.connect(await deps.settings(flags))
   const { client, server } = connection
   const [id = nftId] = await resolveNftIds(deps, connection, [nftId], flags.blockchain)

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
-import { sameAddress } from '../../../api/same-address.ts'
+import { isSameAddress } from '../../../api/same-address.ts'
 import { readAttribute } from '../../../api/traits.ts'
 import { ManifestColumns } from '../../../batch/rows/manifest-cells.ts'
 import { listRuns } from '../../../batch/runs/runs.ts'
@@ -29,13 +29,13 @@ const FIELDS = [
 /**
  * Returns the manifest of a collection's newest run on this machine whose manifest still exists; null if there is none.
  */
-export async function manifestOf(
+export async function findNewestManifest(
   { stateDir }: Pick<Settings, 'stateDir'>,
   { contract, blockchain }: { contract: string; blockchain: Blockchain },
 ): Promise<string | null> {
   for (const run of await listRuns(stateDir)) {
     const { manifestPath: path } = run
-    const isOf = run.blockchain === blockchain && sameAddress(run.contractAddress, contract)
+    const isOf = run.blockchain === blockchain && isSameAddress(run.contractAddress, contract)
     if (isOf && path !== null && existsSync(path)) return path
   }
   return null
@@ -57,7 +57,7 @@ export async function printSheet(
   const rows = records.map((record) => ({ record: { ...record, blockchain } as DataRecord, row: nftAsRow(record) }))
   for (const { row } of rows) columns.learn(row)
   const shownColumns = orderColumnsByHeader(columns, header, naming)
-  await printResultsCsv(deps.io, each(rows), {
+  await printResultsCsv(deps.io, toAsync(rows), {
     columns: shownColumns,
     chosen: manifestColumnsAnd(shownColumns, FIELDS),
     csv: createCsv(deps.io, { forSpreadsheet: true }, header?.separator),
@@ -65,7 +65,7 @@ export async function printSheet(
   })
 }
 
-async function* each(rows: readonly ResultRecord[]): AsyncGenerator<ResultRecord> {
+async function* toAsync(rows: readonly ResultRecord[]): AsyncGenerator<ResultRecord> {
   yield* rows
 }
 

@@ -1,6 +1,6 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
-import { IDS_PER_REQUEST, pagesOfNfts } from '../../../client/read-records.ts'
+import { IDS_PER_REQUEST, readNftPages } from '../../../client/read-records.ts'
 import { count } from '../../../core/count.ts'
 import { GdnCommand } from '../../command.ts'
 import { resolveCollection } from '../../connect/resolve-collection.ts'
@@ -17,7 +17,7 @@ import {
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
-import { manifestOf, printSheet } from './list-sheet.ts'
+import { findNewestManifest, printSheet } from './list-sheet.ts'
 
 export interface ListFlags extends OutputFlags, ServerFlags {
   contract?: string
@@ -29,11 +29,11 @@ export interface ListFlags extends OutputFlags, ServerFlags {
 const LIST_VIEW: View = { ...NFT_VIEW, dropsId: true }
 
 /** Number of NFTs that a terminal shows without `--limit`. They fit into one getnfts request. */
-const SHOWN_ON_TERMINAL = IDS_PER_REQUEST
+const DEFAULT_TERMINAL_LIMIT = IDS_PER_REQUEST
 
 export function command(deps: Deps, run = list): GdnCommand {
   return new GdnCommand({
-    about: `The command shows the token ID, title, status and owner of each NFT. If the terminal is wide enough, it also shows the ID of the NFT. In a terminal, the table shows the first ${SHOWN_ON_TERMINAL} NFTs unless you set --limit. In other formats, and in pipes and files, the output contains all NFTs. To get the details, gdn sends one getnfts request per ${IDS_PER_REQUEST} NFTs, except with -o ids or --fields nft_gdn_id. With --for-spreadsheet, the command writes the metadata in columns, as in a manifest. The command uses the separator and the headers of the manifest that this machine last minted into the collection.`,
+    about: `The command shows the token ID, title, status and owner of each NFT. If the terminal is wide enough, it also shows the ID of the NFT. In a terminal, the table shows the first ${DEFAULT_TERMINAL_LIMIT} NFTs unless you set --limit. In other formats, and in pipes and files, the output contains all NFTs. To get the details, gdn sends one getnfts request per ${IDS_PER_REQUEST} NFTs, except with -o ids or --fields nft_gdn_id. With --for-spreadsheet, the command writes the metadata in columns, as in a manifest. The command uses the separator and the headers of the manifest that this machine last minted into the collection.`,
     examples: [
       ['List the NFTs of the only collection created on this machine', 'gdn nft list --local'],
       [
@@ -59,14 +59,14 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const settings = await deps.settings(flags)
   const { client, server } = await deps.connect(settings)
   const { contract, blockchain } = await resolveCollection(deps, settings, server, io)
-  const manifest = flags.forSpreadsheet ? await manifestOf(settings, { contract, blockchain }) : null
+  const manifest = flags.forSpreadsheet ? await findNewestManifest(settings, { contract, blockchain }) : null
   if (manifest !== null) output = createOutput(io, flags, LIST_VIEW, { manifest })
   const request = { contract_addresses: contract, blockchain }
   const reading = client.call('getnftgdnids', request, { signal: signals.signal })
   const { nft_gdn_ids } = await awaitResponse(io, server.origin, reading)
   if (nft_gdn_ids.length === 0) io.note('The collection has no NFTs yet. Run `gdn nft mint` to mint one.')
   const isShown = output.mode === 'table' && io.stdoutTty && needsDetails
-  const limit = flags.limit ?? (isShown ? SHOWN_ON_TERMINAL : nft_gdn_ids.length)
+  const limit = flags.limit ?? (isShown ? DEFAULT_TERMINAL_LIMIT : nft_gdn_ids.length)
   const ids = nft_gdn_ids.slice(0, limit)
   if (ids.length < nft_gdn_ids.length) {
     output = createOutput(io, flags, { ...LIST_VIEW, plural: 'NFTs shown' }, { manifest })
@@ -78,10 +78,10 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const streams = output.mode === 'ndjson' || (output.mode === 'table' && !io.stdoutTty)
   // If records are streamed, show no spinner: it would be on the same line as the rows, which already show the
   // progress.
-  const progress = streams ? null : await progressOf(deps, ids.length)
+  const progress = streams ? null : await startProgress(deps, ids.length)
   const records: NftRecord[] = []
   const readAll = async () => {
-    for await (const { nfts, done } of pagesOfNfts({ client, signal: signals.signal }, ids)) {
+    for await (const { nfts, done } of readNftPages({ client, signal: signals.signal }, ids)) {
       records.push(...nfts)
       progress?.update(`Reading ${done} of ${count(ids.length, 'NFT')}`)
       if (streams) await output.many(nfts.map(withBlockchain))
@@ -104,6 +104,6 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
 }
 
 /** Shows progress if the NFTs need more than one request. Otherwise returns null. */
-async function progressOf({ io }: Deps, nfts: number) {
+async function startProgress({ io }: Deps, nfts: number) {
   return nfts > IDS_PER_REQUEST ? await io.progress(`Reading ${count(nfts, 'NFT')}`) : null
 }

@@ -66,7 +66,7 @@ export function addMetadataFlags(command: GdnCommand): GdnCommand {
   const pairs = { group, parse: keyValue, repeatable: true }
   command.valueFlag('--media <key=url|path>', 'Add a file; repeatable', pairs)
   command.valueFlag('--extra <key=value>', 'Add an extra metadata key; repeatable', pairs)
-  const attributes = { ...pairs, parse: Object.assign(attribute, { takes: keyValue.takes }) }
+  const attributes = { ...pairs, parse: Object.assign(parseAttribute, { takes: keyValue.takes }) }
   return command.valueFlag(
     '--attr <tag=value>',
     "Add an attribute or a typed trait ('tag(number)=5'); repeatable",
@@ -75,7 +75,7 @@ export function addMetadataFlags(command: GdnCommand): GdnCommand {
 }
 
 /** Parses `tag=value`, or a typed trait such as `Power(number)=5` or `Power(number,max=100)=5`. */
-const attribute: Parse<AttributeFlag> = (raw, flag) => {
+const parseAttribute: Parse<AttributeFlag> = (raw, flag) => {
   const [, tag = '', inside = '', typedValue = ''] = /^([^=()]+)\(([^()]*)\)=(.*)$/s.exec(raw) ?? []
   const [type, max, ...more] = inside.split(',').map((part) => part.trim().toLowerCase())
   // Parentheses with any other content are part of the tag, as in `Size (cm)`.

@@ -6,10 +6,10 @@ import { resolveCollection } from '../../connect/resolve-collection.ts'
 import type { Deps } from '../../deps.ts'
 import type { KeyValue } from '../../flags/common.ts'
 import type { TextQuestion } from '../../io/questions.ts'
-import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
-import { askAddress, askLine, askText, mayPrompt, orPrompt } from '../../prompt/ask-missing.ts'
+import { parseRequest, readInput, toInputName } from '../../io/request-file.ts'
+import { askAddress, askLine, askText, mayPrompt, promptIfMissing } from '../../prompt/ask-missing.ts'
 import { resolveEnsFields } from '../../request/ens-names.ts'
-import { nameFields } from '../../request/named-addresses.ts'
+import { resolveNamesInFields } from '../../request/named-addresses.ts'
 import { warnOfQuotes } from '../../word-processor.ts'
 import { type LocalFile, printMediaWarnings, readMedia } from './media.ts'
 import type { NftFlags } from './mint-flags.ts'
@@ -29,13 +29,13 @@ const MANIFEST_ENDINGS = new Set(['.csv', '.tsv', '.jsonl', '.ndjson'])
 const METADATA_FLAGS = ['title', 'description', 'image', 'media', 'extra', 'attr'] as const
 
 /** @param verb the verb of the command, for error messages */
-export async function nftRequest(
+export async function readMintInput(
   deps: Deps,
   flags: NftFlags,
   settings: Settings,
   verb: 'mint' | 'grant',
 ): Promise<MintInput> {
-  if (flags.file === undefined) return await fromFlags(deps, flags, settings, verb)
+  if (flags.file === undefined) return await readFlags(deps, flags, settings, verb)
   const both = METADATA_FLAGS.filter((name) => flags[name] !== undefined)
   if (both.length > 0) {
     throw new GdnError('usage', `--${both[0]} and --file both set metadata`, { hint: 'Use one of the two flags.' })
@@ -48,11 +48,11 @@ export async function nftRequest(
       .trimStart()
       .startsWith('[')
   )
-    return manifestOf(flags.file)
-  const file = nameOfInput(flags.file)
-  const fromFile = await nameFields(parseRequest(text, file), file, deps.addresses)
+    return toManifestInput(flags.file)
+  const file = toInputName(flags.file)
+  const fromFile = await resolveNamesInFields(parseRequest(text, file), file, deps.addresses)
   const address = flags.contract ?? fromFile.contract_address
-  const collection = await collectionOf(deps, settings, address, flags.blockchain ?? fromFile.blockchain)
+  const collection = await findCollection(deps, settings, address, flags.blockchain ?? fromFile.blockchain)
   const request = {
     ...fromFile,
     contract_address: address ?? collection?.contract,
@@ -68,14 +68,14 @@ export async function nftRequest(
  * Returns the input for a file that contains a JSON list, which is a manifest. Rejects standard input, because it was
  * already read.
  */
-function manifestOf(file: string): MintInput {
+function toManifestInput(file: string): MintInput {
   if (file !== '-') return { kind: 'manifest', manifest: file }
   throw new GdnError('usage', 'standard input contains a list of rows, which is a manifest', {
     hint: 'Pipe the manifest to `gdn batch mint - --run <name>`.',
   })
 }
 
-async function fromFlags(
+async function readFlags(
   deps: Deps,
   givenFlags: NftFlags,
   settings: Settings,
@@ -84,7 +84,7 @@ async function fromFlags(
   const { io } = deps
   const flags =
     givenFlags.title === undefined && mayPrompt(io)
-      ? { ...givenFlags, ...(await askMetadata(deps, givenFlags)) }
+      ? { ...givenFlags, ...(await promptForMetadata(deps, givenFlags)) }
       : givenFlags
   if (flags.title === undefined) {
     throw new GdnError('usage', 'is required without --file', {
@@ -107,7 +107,7 @@ async function fromFlags(
   const request = {
     contract_address: collection.contract,
     blockchain: collection.blockchain,
-    receiver_wallet_address: await orPrompt(io, flags.receiver, () =>
+    receiver_wallet_address: await promptIfMissing(io, flags.receiver, () =>
       askAddress(io, {
         message: 'Receiver',
         flag: '--receiver',
@@ -146,7 +146,7 @@ async function resolveReceiver(
 }
 
 /** Prompts for title, description and image. */
-async function askMetadata({ io, cwd }: Deps, flags: NftFlags) {
+async function promptForMetadata({ io, cwd }: Deps, flags: NftFlags) {
   const optional = async (value: string | undefined, question: TextQuestion) => {
     const trimmed = value ?? (await askText(io, question)).trim()
     return trimmed === '' ? undefined : trimmed
@@ -166,20 +166,20 @@ async function askMetadata({ io, cwd }: Deps, flags: NftFlags) {
 }
 
 /** Returns the configured collection if the file doesn't specify the collection completely. */
-async function collectionOf(deps: Deps, settings: Settings, address: unknown, blockchain: unknown) {
+async function findCollection(deps: Deps, settings: Settings, address: unknown, blockchain: unknown) {
   if (address !== undefined && blockchain !== undefined) return undefined
   const contract = typeof address === 'string' ? { value: address, from: 'contract_address' } : settings.contract
   return await resolveCollection(deps, { ...settings, contract }, await settings.server())
 }
 
-const RESERVED = new Set([...METADATA_KEYS, '__proto__'])
+const RESERVED_KEYS = new Set([...METADATA_KEYS, '__proto__'])
 
 /** Rejects reserved keys and repeated keys. All but one value of a repeated key would be lost. */
 function checkDistinct(pairs: readonly KeyValue[], flag: string): readonly KeyValue[] {
   const keys = new Set<string>()
   for (const { key } of pairs) {
     if (keys.has(key)) throw flagError(flag, `"${key}" is specified twice`, 'Use each key only once.')
-    if (flag === '--extra' && RESERVED.has(key)) {
+    if (flag === '--extra' && RESERVED_KEYS.has(key)) {
       throw flagError(flag, `"${key}" is a reserved key`, 'Use --title, --description, --media or --attr.')
     }
     keys.add(key)

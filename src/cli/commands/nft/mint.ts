@@ -20,7 +20,7 @@ import { checkRequest } from '../../request/check-request.ts'
 import { addOperationFlags } from '../../request/operate-once.ts'
 import { createNfts } from './create-nfts.ts'
 import { addMetadataFlags, type MintFlags, NFT_ALIASES } from './mint-flags.ts'
-import { nftRequest } from './mint-request.ts'
+import { readMintInput } from './mint-request.ts'
 
 export function command(deps: Deps, run = mint): GdnCommand {
   const BATCH = 'Manifests'
@@ -70,7 +70,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
 export async function mint(deps: Deps, flags: MintFlags): Promise<void> {
   const output = createOutput(deps.io, flags, withPaid(MINTED_VIEW))
   const settings = await deps.settings(flags)
-  const prepared = await nftRequest(deps, flags, settings, 'mint')
+  const prepared = await readMintInput(deps, flags, settings, 'mint')
   if (prepared.kind === 'manifest') {
     const { mintManifest } = await import('../../batch/mint-manifest.ts')
     return await mintManifest(deps, prepared.manifest, flags)

@@ -1,10 +1,10 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
-import { pagesOfNfts } from '../../../client/read-records.ts'
+import { readNftPages } from '../../../client/read-records.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
-import { blockchainOf } from './blockchain-of.ts'
+import { resolveBlockchain } from './blockchain-of.ts'
 import { parseTokenReference } from './named-token.ts'
 
 /**
@@ -31,7 +31,7 @@ export async function resolveNftIds(
 /**
  * Returns the ID that the server assigned to the NFT with a token ID.
  *
- * @throws GdnError `not_found`; the errors of `blockchainOf`
+ * @throws GdnError `not_found`; the errors of `resolveBlockchain`
  */
 export async function findTokenNftId(
   deps: Deps,
@@ -42,10 +42,10 @@ export async function findTokenNftId(
   const { client, server } = connection
   const { signal } = deps.signals
   const contract = fields.contract_address
-  const blockchain = await blockchainOf(deps, fields, connection)
+  const blockchain = await resolveBlockchain(deps, fields, connection)
   const listing = client.call('getnftgdnids', { contract_addresses: contract, blockchain }, { signal })
   const { nft_gdn_ids: ids } = await awaitResponse(deps.io, server.origin, listing)
-  for await (const { nfts } of pagesOfNfts({ client, signal }, ids)) {
+  for await (const { nfts } of readNftPages({ client, signal }, ids)) {
     const nft = nfts.find(({ token_id }) => parseTokenId(token_id) === tokenId)
     if (nft !== undefined) return nft.nft_gdn_id
   }

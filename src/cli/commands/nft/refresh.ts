@@ -1,15 +1,15 @@
 import { addressProblem } from '../../../api/address.ts'
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { runResults } from '../../../batch/runs/run-rows.ts'
-import { pagesOfNfts } from '../../../client/read-records.ts'
-import { NoServer } from '../../../config/server.ts'
+import { readNftPages } from '../../../client/read-records.ts'
+import { NoServerError } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { quoted } from '../../../core/quoted.ts'
 import { openSeaChain } from '../../../marketplace/opensea.ts'
 import { parseTokenId } from '../../../verify/abi.ts'
-import { findRun, settingsOfRun } from '../../batch/runs/resolve-server.ts'
+import { findRun, resolveRunSettings } from '../../batch/runs/resolve-server.ts'
 import { GdnCommand, wrongAddressError } from '../../command.ts'
 import { type ResolvedCollection, resolveCollection } from '../../connect/resolve-collection.ts'
 import type { Deps } from '../../deps.ts'
@@ -67,7 +67,7 @@ export function command(deps: Deps, run = refresh): GdnCommand {
     .action(async (ids: string[], flags: RefreshFlags) => await run(deps, ids, flags))
 }
 
-interface Tokens extends ResolvedCollection {
+interface TokensToRefresh extends ResolvedCollection {
   /** Returns the IDs of the tokens to refresh. */
   list(): Promise<readonly string[]>
   /** Settings for the server of the collection; null if there is no server. */
@@ -85,7 +85,7 @@ export async function refresh(deps: Deps, ids: readonly string[], flags: Refresh
     )
   }
   if (flags.run !== undefined && ids.length > 0) throw flagError('--run', "can't be used with token IDs")
-  const { contract, blockchain, list, settings } = await tokensOf(deps, ids, flags)
+  const { contract, blockchain, list, settings } = await findTokens(deps, ids, flags)
   const refresher = await openRefresher(deps, flags, { blockchain, settings })
   try {
     const tokenIds = await list()
@@ -100,8 +100,8 @@ export async function refresh(deps: Deps, ids: readonly string[], flags: Refresh
   }
 }
 
-async function tokensOf(deps: Deps, ids: readonly string[], flags: RefreshFlags): Promise<Tokens> {
-  if (flags.run !== undefined) return await tokensOfRun(deps, flags.run, flags)
+async function findTokens(deps: Deps, ids: readonly string[], flags: RefreshFlags): Promise<TokensToRefresh> {
+  if (flags.run !== undefined) return await findRunTokens(deps, flags.run, flags)
   const settings = await deps.settings(flags)
   const named = settings.blockchain?.value
   if (named !== undefined) openSeaChain(named)
@@ -109,16 +109,16 @@ async function tokensOf(deps: Deps, ids: readonly string[], flags: RefreshFlags)
   try {
     const server = await settings.server()
     const chosen = await resolveCollection(deps, settings, server, deps.io)
-    return { ...chosen, list: ids.length > 0 ? list : () => tokensOfCollection(deps, settings, chosen), settings }
+    return { ...chosen, list: ids.length > 0 ? list : () => readCollectionTokens(deps, settings, chosen), settings }
   } catch (error) {
     const { contract, blockchain } = settings
     // No server is needed if the user specifies the tokens, the contract and the blockchain.
-    if (ids.length > 0 && contract !== null && blockchain !== null && isNoServer(error)) {
+    if (ids.length > 0 && contract !== null && blockchain !== null && isMissingServerError(error)) {
       const problem = addressProblem(contract.value, blockchain.value)
       if (problem !== null) throw wrongAddressError(contract.value, problem, contract.from)
       return { contract: contract.value, blockchain: blockchain.value, list, settings: null }
     }
-    if (!(error instanceof NoServer)) throw error
+    if (!(error instanceof NoServerError)) throw error
     const missing = [
       ...(ids.length > 0 ? [] : ['the token IDs']),
       ...(contract === null ? ['-c <address>'] : []),
@@ -131,10 +131,10 @@ async function tokensOf(deps: Deps, ids: readonly string[], flags: RefreshFlags)
 }
 
 /** Returns whether an error means that no server is configured, or that the configured local backend isn't running. */
-const isNoServer = (error: unknown): boolean =>
-  error instanceof NoServer || (error instanceof GdnError && error.code === 'unreachable')
+const isMissingServerError = (error: unknown): boolean =>
+  error instanceof NoServerError || (error instanceof GdnError && error.code === 'unreachable')
 
-async function tokensOfRun(deps: Deps, name: string, flags: RefreshFlags): Promise<Tokens> {
+async function findRunTokens(deps: Deps, name: string, flags: RefreshFlags): Promise<TokensToRefresh> {
   const run = await findRun(deps, name, flags)
   const list = async () => {
     const tokenIds: string[] = []
@@ -143,14 +143,14 @@ async function tokensOfRun(deps: Deps, name: string, flags: RefreshFlags): Promi
     }
     return tokenIds
   }
-  const settings = await settingsOfRun(deps, run, flags).catch((error: unknown) => {
+  const settings = await resolveRunSettings(deps, run, flags).catch((error: unknown) => {
     if (error instanceof GdnError && error.code === 'unreachable') return null
     throw error
   })
   return { contract: run.contractAddress, blockchain: run.blockchain, list, settings }
 }
 
-async function tokensOfCollection(
+async function readCollectionTokens(
   deps: Deps,
   settings: Settings,
   { contract, blockchain }: ResolvedCollection,
@@ -161,7 +161,7 @@ async function tokensOfCollection(
   const listing = client.call('getnftgdnids', request, { signal: signals.signal })
   const { nft_gdn_ids: ids } = await awaitResponse(io, server.origin, listing)
   const tokenIds: string[] = []
-  for await (const { nfts } of pagesOfNfts({ client, signal: signals.signal }, ids)) {
+  for await (const { nfts } of readNftPages({ client, signal: signals.signal }, ids)) {
     for (const { token_id, status, burned } of nfts) {
       // Check the token ID from the server, because it becomes part of a URL.
       if (status === 'deployed' && burned !== true && parseTokenId(token_id ?? '') !== null)

@@ -15,12 +15,12 @@ import {
   type ServerFlags,
 } from '../../flags/common.ts'
 import { addWatchFlag } from '../../flags/watch.ts'
-import { graphicsOf, imageSpace } from '../../image/terminal.ts'
+import { findDrawMethod, findImageArea } from '../../image/terminal.ts'
 import { nftCard } from '../../render/nft-card.ts'
 import { createOutput, type DataRecord, type Output, type RecordCard, type View } from '../../render/output.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
-import { noNftError, withBlockchain } from './blockchain-of.ts'
+import { missingNftError, withBlockchain } from './blockchain-of.ts'
 import { parseTokenReference, type TokenReference } from './named-token.ts'
 
 export interface ShowFlags extends OutputFlags, ServerFlags {
@@ -66,13 +66,13 @@ export function command(deps: Deps, run = show): GdnCommand {
 }
 
 export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags): Promise<void> {
-  const token = await tokenIn(ids, flags)
+  const token = await findToken(ids, flags)
   if (token !== null) return await (await import('./token/show-token.ts')).showToken(deps, token, flags)
   let page: string | null = null
   const card = (record: DataRecord): RecordCard => [...nftCard(record), ['web explorer', page]]
   const view = { ...NFT_VIEW, card }
   const output = createOutput(deps.io, flags, view)
-  if (ids.length === 0) throw noNftError('gdn nft show <nft_gdn_id>')
+  if (ids.length === 0) throw missingNftError('gdn nft show <nft_gdn_id>')
   const connection = await deps.connect(await deps.settings(flags))
   const requestedIds = [...new Set(ids)]
   const look = async () => {
@@ -113,7 +113,7 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
  *
  * @throws GdnError `usage`
  */
-async function tokenIn(
+async function findToken(
   ids: readonly string[],
   { blockchain, rpcUrl, watch }: ShowFlags,
 ): Promise<TokenReference | null> {
@@ -138,18 +138,18 @@ interface NftSnapshot {
 async function watchNfts(
   deps: Deps,
   flags: ShowFlags,
-  look: () => Promise<NftSnapshot>,
+  readSnapshot: () => Promise<NftSnapshot>,
   { view, output: { fields, pick } }: { view: View; output: Output },
 ): Promise<NftSnapshot | null> {
   const { io } = deps
   const { renderOne, renderTable } = await import('../../render/table.ts')
   const { watch } = await import('../../request/watch.ts')
   return await watch(deps, flags, {
-    look,
+    readSnapshot,
     view,
-    records: ({ shown }) => shown,
+    toRecords: ({ shown }) => shown,
     isFinal: ({ records }) => records.every((nft) => isFinal(nft.status) && nft.pending_change === undefined),
-    async text({ shown: shownRecords }) {
+    async formatText({ shown: shownRecords }) {
       const [first] = shownRecords
       if (shownRecords.length === 1 && first !== undefined) return renderOne(io, pick(first), view, fields)
       const table = { columns: fields ?? view.columns, id: view.id, dropsId: false }
@@ -166,9 +166,9 @@ function explorerPage({ client }: Connection, { nft_gdn_id }: NftRecord): string
 
 /** Draws the image of an NFT. Loads the drawing code only if necessary. */
 async function draw(deps: Deps, connection: Connection, nft: NftRecord, { image, gateway }: ShowFlags): Promise<void> {
-  const way = image === false ? null : graphicsOf(deps)
-  const room = imageSpace(deps.io)
-  if (way === null || room === null) return
+  const graphics = image === false ? null : findDrawMethod(deps)
+  const space = findImageArea(deps.io)
+  if (graphics === null || space === null) return
   const { showImage } = await import('../../image/show-nft.ts')
-  await showImage(deps, connection, nft, { way, room, gateway })
+  await showImage(deps, connection, nft, { way: graphics, room: space, gateway })
 }

@@ -1,4 +1,4 @@
-import { sameAddress } from '../../../api/same-address.ts'
+import { isSameAddress } from '../../../api/same-address.ts'
 import { readNft } from '../../../client/read-records.ts'
 import { flagError } from '../../../core/errors.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -11,7 +11,7 @@ import type { TransferInput } from './transfer-request.ts'
  * other transfers unchanged. If a number is the ID of an NFT on the server, it isn't treated as a token ID.
  *
  * @throws GdnError `usage` for a contract or token ID that contradicts a flag; `not_found`; the errors of
- * `blockchainOf`
+ * `resolveBlockchain`
  */
 export async function findTransferredToken(
   deps: Deps,
@@ -23,7 +23,7 @@ export async function findTransferredToken(
   const contract = named?.contractAddress ?? fields.contract_address
   const tokenId = named?.tokenId ?? (/^\d{1,78}$/.test(nftGdnId) ? nftGdnId : null)
   if (typeof contract !== 'string' || tokenId === null) return transfer
-  if (named !== null && !sameAddress(String(fields.contract_address ?? contract), contract))
+  if (named !== null && !isSameAddress(String(fields.contract_address ?? contract), contract))
     throw flagError('--contract', `differs from the contract of ${nftGdnId}`)
   if (BigInt(tokenId) !== parseTokenId(fields.token_id ?? tokenId))
     throw flagError('--token-id', `differs from the token ID of ${nftGdnId}`)

@@ -3,7 +3,7 @@ import { type Blockchain, isBlockchain, isEvm } from '../../../api/blockchains.t
 import { isEnsName } from '../../../api/ens-name.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
 import { hasFailed } from '../../../api/nft-status.ts'
-import { sameAddress } from '../../../api/same-address.ts'
+import { isSameAddress } from '../../../api/same-address.ts'
 import type { ApiClient } from '../../../client/api-client.ts'
 import { readNft } from '../../../client/read-records.ts'
 import type { Server } from '../../../config/server.ts'
@@ -16,13 +16,13 @@ import type { Connection, Deps } from '../../deps.ts'
 import type { OutputFlags, ServerFlags, WaitFlags } from '../../flags/common.ts'
 import type { EnsFlags } from '../../flags/ens.ts'
 import { safe } from '../../io/io.ts'
-import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
-import { askAddress, askLine, orPrompt } from '../../prompt/ask-missing.ts'
+import { parseRequest, readInput, toInputName } from '../../io/request-file.ts'
+import { askAddress, askLine, promptIfMissing } from '../../prompt/ask-missing.ts'
 import { isV12 } from '../../request/api-version.ts'
 import { resolveEnsFields } from '../../request/ens-names.ts'
-import { nameFields } from '../../request/named-addresses.ts'
+import { resolveNamesInFields } from '../../request/named-addresses.ts'
 import type { OperationFlags } from '../../request/operate-once.ts'
-import { blockchainOf, knownBlockchain, neverMintedError, noNftError } from './blockchain-of.ts'
+import { knownBlockchain, missingNftError, neverMintedError, resolveBlockchain } from './blockchain-of.ts'
 
 export interface TransferFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags, EnsFlags {
   receiver?: string
@@ -51,26 +51,29 @@ export interface TransferInput {
 /** Merges the argument, the flags and the file. The argument and the flags take precedence. Sends no request. */
 export async function readTransfer(deps: Deps, id: string | undefined, flags: TransferFlags): Promise<TransferInput> {
   const { io } = deps
-  const file = flags.file === undefined ? null : nameOfInput(flags.file)
+  const file = flags.file === undefined ? null : toInputName(flags.file)
   const { tokenid, ...fromFile } =
     flags.file === undefined || file === null
       ? {}
-      : await nameFields(parseRequest(await readInput(deps.io, flags.file), file), file, deps.addresses)
+      : await resolveNamesInFields(parseRequest(await readInput(deps.io, flags.file), file), file, deps.addresses)
   const named = {
     contract_address: flags.contract,
     blockchain: flags.blockchain,
     token_id: flags.tokenId ?? fromFile.token_id ?? tokenid,
-    nft_gdn_id: await orPrompt<unknown>(io, id ?? flags.nftGdnId ?? fromFile.nft_gdn_id, () =>
+    nft_gdn_id: await promptIfMissing<unknown>(io, id ?? flags.nftGdnId ?? fromFile.nft_gdn_id, () =>
       askLine(io, { message: 'NFT to transfer (its nft_gdn_id)', flag: '<nft_gdn_id>' }),
     ),
     sender_wallet_address: flags.sender,
-    receiver_wallet_address: await orPrompt<unknown>(io, flags.receiver ?? fromFile.receiver_wallet_address, () =>
-      askAddress(io, {
-        message: 'New owner',
-        flag: '--receiver',
-        blockchain: 'polygon',
-        addresses: deps.addresses,
-      }),
+    receiver_wallet_address: await promptIfMissing<unknown>(
+      io,
+      flags.receiver ?? fromFile.receiver_wallet_address,
+      () =>
+        askAddress(io, {
+          message: 'New owner',
+          flag: '--receiver',
+          blockchain: 'polygon',
+          addresses: deps.addresses,
+        }),
     ),
   }
   // The receiver name in the file doesn't apply to a receiver from a flag.
@@ -82,7 +85,7 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
   const placeOf = (flag: string, field: string): Place => (file === null ? { flag } : { file, field })
   const { nft_gdn_id: nftGdnId, receiver_wallet_address: receiver, blockchain } = fields
   if (typeof nftGdnId !== 'string' || nftGdnId === '') {
-    throw noNftError('gdn nft transfer <nft_gdn_id> --receiver <address>')
+    throw missingNftError('gdn nft transfer <nft_gdn_id> --receiver <address>')
   }
   if (typeof blockchain === 'string') refuseWithoutTransfer(blockchain)
   const problem =
@@ -119,7 +122,8 @@ export async function resolveTransfer(
   const named = { receiver_wallet_address, sender_wallet_address }
   if (!Object.values(named).some(isEnsName)) return transfer
   const { settings } = connection
-  const blockchain = transfer.fields.blockchain ?? (await blockchainOfTransfer(deps, connection, transfer)) ?? undefined
+  const blockchain =
+    transfer.fields.blockchain ?? (await findTransferBlockchain(deps, connection, transfer)) ?? undefined
   const addresses = await resolveEnsFields(deps, { settings, flags, blockchain }, named, (field) => {
     const flag = field === 'receiver_wallet_address' ? ('receiver' as const) : ('sender' as const)
     return transfer.file === null || flags[flag] !== undefined ? { flag: `--${flag}` } : { file: transfer.file, field }
@@ -164,7 +168,7 @@ export async function completeTransfer(
   refuseUndeployed(nft, server)
   refuseOtherToken(nft, transfer)
   const owner = nft.receiver_wallet_address
-  if (fields.sender_wallet_address === undefined && owner && sameAddress(owner, receiver)) {
+  if (fields.sender_wallet_address === undefined && owner && isSameAddress(owner, receiver)) {
     throw new AlreadyOwnedError(nft)
   }
   const contract = typeof fields.contract_address === 'string' ? fields.contract_address : (nft.contract_address ?? '')
@@ -175,7 +179,7 @@ export async function completeTransfer(
     ...fields,
   }
   if ('blockchain' in fields || isV12(settings)) return complete
-  const blockchain = await blockchainOf(deps, { ...nft, contract_address: contract }, { settings, server })
+  const blockchain = await resolveBlockchain(deps, { ...nft, contract_address: contract }, { settings, server })
   refuseWithoutTransfer(blockchain)
   return { ...complete, blockchain }
 }
@@ -184,7 +188,7 @@ export async function completeTransfer(
  * Returns the blockchain of an NFT from its record on the server; null if unknown. Also returns null if the request
  * specifies a different blockchain or collection from the record, because a server may use either one.
  */
-export async function blockchainOfTransfer(
+export async function findTransferBlockchain(
   deps: Deps,
   { client, ...place }: Pick<Connection, 'client' | 'server' | 'settings'>,
   { nftGdnId, fields }: TransferInput,
@@ -193,7 +197,7 @@ export async function blockchainOfTransfer(
   if (nft === undefined) throw unknownNftsError([nftGdnId], { takesTokens: true })
   const blockchainOfNft = knownBlockchain(nft, await knownCollections(deps, place))
   const { blockchain = blockchainOfNft, contract_address = nft.contract_address } = fields
-  const isSame = blockchain === blockchainOfNft && sameAddress(String(contract_address), nft.contract_address ?? '')
+  const isSame = blockchain === blockchainOfNft && isSameAddress(String(contract_address), nft.contract_address ?? '')
   return isSame ? blockchainOfNft : null
 }
 
@@ -207,7 +211,7 @@ function refuseOtherToken(nft: NftRecord, { nftGdnId, fields, fromFlags, file }:
   const isOther =
     typeof contract_address === 'string' &&
     nft.contract_address != null &&
-    !sameAddress(contract_address, nft.contract_address)
+    !isSameAddress(contract_address, nft.contract_address)
   const field = isOther
     ? 'contract_address'
     : typeof token_id === 'string' && nft.token_id != null && token_id !== nft.token_id

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
-import { transfernft, transferRequest12 } from '../../../api/endpoints/transfernft.ts'
-import { statusOf } from '../../../client/responses.ts'
+import { transfernft, transferRequestV12Schema } from '../../../api/endpoints/transfernft.ts'
+import { findStatus } from '../../../client/responses.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { DEFAULT_WAIT_MS } from '../../../operations/defaults.ts'
 import type { AcceptedOperation } from '../../../operations/types.ts'
@@ -9,8 +9,8 @@ import { findCollection } from '../../connect/find-collection.ts'
 import { knownCollections } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
-import { paidFeeOf, withPaid } from '../../cost/paid.ts'
-import { maxUseOfRequest } from '../../cost/run-limit.ts'
+import { toPaidFee, withPaid } from '../../cost/paid.ts'
+import { estimateMaxRequestUse } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import {
   addOutputFlags,
@@ -30,19 +30,19 @@ import { checkRequest } from '../../request/check-request.ts'
 import { printDryRun } from '../../request/dry-run.ts'
 import { addOperationFlags, operateOnce, quoteOperation } from '../../request/operate-once.ts'
 import { showWaitForTransfer } from '../../request/waiting.ts'
-import { knownBlockchain, twoNftsError } from './blockchain-of.ts'
+import { knownBlockchain, multipleNftsError } from './blockchain-of.ts'
 import { findTransferredToken } from './token-to-transfer.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
 import {
   AlreadyOwnedError,
-  blockchainOfTransfer,
   completeTransfer,
+  findTransferBlockchain,
   readTransfer,
   resolveTransfer,
   type TransferFlags,
 } from './transfer-request.ts'
 
-type TransferRequest = z.output<typeof transferRequest12>
+type TransferRequest = z.output<typeof transferRequestV12Schema>
 
 export function command(deps: Deps, run = transfer): GdnCommand {
   return new GdnCommand({
@@ -106,7 +106,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
 
 async function sendTransfer(deps: Deps, id: string | undefined, flags: TransferFlags, output: Output): Promise<void> {
   if (id !== undefined && flags.nftGdnId !== undefined && id !== flags.nftGdnId) {
-    throw twoNftsError()
+    throw multipleNftsError()
   }
   const settings = await deps.settings(flags)
   const unresolved = await readTransfer(deps, id, flags)
@@ -119,14 +119,14 @@ async function sendTransfer(deps: Deps, id: string | undefined, flags: TransferF
   )
   let sentRequest: Partial<TransferRequest> = {}
   const complete = async () => {
-    const schema = isV12(settings) ? transferRequest12 : transfernft.request
+    const schema = isV12(settings) ? transferRequestV12Schema : transfernft.request
     const request = checkRequest(schema, await completeTransfer(deps, connection, resolved), resolved.file)
     sentRequest = request
     return request
   }
   const { server } = connection
   const content = { nft_gdn_id: resolved.nftGdnId, receiver_wallet_address: resolved.receiver }
-  const findBlockchain = () => blockchainOfTransfer(deps, connection, resolved)
+  const findBlockchain = () => findTransferBlockchain(deps, connection, resolved)
   if (flags.dryRun) {
     const quoted = { endpoint: 'transfernft', blockchain: null, findBlockchain, content } as const
     await quoteOperation(deps, settings, flags, quoted)
@@ -153,14 +153,14 @@ async function sendTransfer(deps: Deps, id: string | undefined, flags: TransferF
         await refuseUntransferable(deps, connection, request)
         deps.checkPlan?.({ [resolved.nftGdnId]: request })
         const blockchain = request.blockchain ?? knownBlockchain(request, await knownCollections(deps, connection))
-        const priced = { limit, maxUse: () => maxUseOfRequest('transfernft', request) }
-        await confirmSpending(deps, connection, { yes: flags.yes, blockchain, action: questionOf(request), priced })
+        const priced = { limit, maxUse: () => estimateMaxRequestUse('transfernft', request) }
+        await confirmSpending(deps, connection, { yes: flags.yes, blockchain, action: formatQuestion(request), priced })
         return request
       },
     },
     (operation) => finish(deps, connection, { flags, output }, operation),
   ).catch((error: unknown) => {
-    if (!(error instanceof GdnError) || error.code !== 'refused' || statusOf(error) !== 400) throw error
+    if (!(error instanceof GdnError) || error.code !== 'refused' || findStatus(error) !== 400) throw error
     const { message, details } = error
     const hints = [
       message.includes('enable_transfer')
@@ -195,7 +195,12 @@ async function refuseUntransferable(deps: Deps, connection: Connection, request:
  * Returns the question for the prompt. Shortens only addresses that the user already knows. The user must be able to
  * compare the full address of the new owner.
  */
-function questionOf({ token_id, contract_address, sender_wallet_address, receiver_wallet_address }: TransferRequest) {
+function formatQuestion({
+  token_id,
+  contract_address,
+  sender_wallet_address,
+  receiver_wallet_address,
+}: TransferRequest) {
   const [contract, sender] = [contract_address, sender_wallet_address].map(shortAddress)
   return `Transfer token ${token_id} of ${contract} from ${sender} to ${receiver_wallet_address}`
 }
@@ -229,7 +234,7 @@ async function finish(
     flags.timeout ?? DEFAULT_WAIT_MS,
   )
   const { status = accepted.status, transaction_hash, error } = seen
-  await output.one({ ...accepted, status, transaction_hash, ...paidFeeOf(seen), error })
+  await output.one({ ...accepted, status, transaction_hash, ...toPaidFee(seen), error })
   if (problem === null && output.mode !== 'ids') io.note(`Next: ${show}`)
   return { ended, state: ended ? (problem === null ? 'deployed' : 'failed') : null, problem } as const
 }

@@ -1,20 +1,20 @@
 import { updatednft } from '../../../api/endpoints/updatednft.ts'
 import type { NftMetadata } from '../../../api/metadata.ts'
 import { metadataChanges } from '../../../api/metadata-changes.ts'
-import { readAttribute, shownValue } from '../../../api/traits.ts'
+import { formatTraitValue, readAttribute } from '../../../api/traits.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { mayBeMisspelled } from '../../../core/nearest.ts'
 import { quoted } from '../../../core/quoted.ts'
-import { proofIn } from '../../../manifest/reveal-keys.ts'
-import { NOT_PROVEN } from '../../../plan/plan-notes.ts'
+import { readProof } from '../../../manifest/reveal-keys.ts'
+import { NOT_PROVEN_NOTE } from '../../../plan/plan-notes.ts'
 import { GdnCommand } from '../../command.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
 import { withPaid } from '../../cost/paid.ts'
-import { maxUseOfRequest } from '../../cost/run-limit.ts'
+import { estimateMaxRequestUse } from '../../cost/run-limit.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, addWaitFlags, notEmpty } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
-import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
+import { parseRequest, readInput, toInputName } from '../../io/request-file.ts'
 import { createOutput, type View } from '../../render/output.ts'
 import { changeOnce } from '../../request/change-once.ts'
 import { checkRequest } from '../../request/check-request.ts'
@@ -44,7 +44,11 @@ export type UpdateFlags = ChangeFlags &
   Pick<NftFlags, 'title' | 'description' | 'image' | 'media' | 'extra' | 'attr' | 'file'>
 
 /** The view of the differences that a dry run prints. */
-const DIFFERENCE: View = { fields: ['field', 'before', 'after'], columns: ['field', 'before', 'after'], id: 'field' }
+const DIFFERENCE_VIEW: View = {
+  fields: ['field', 'before', 'after'],
+  columns: ['field', 'before', 'after'],
+  id: 'field',
+}
 
 export function command(deps: Deps, run = update): GdnCommand {
   return new GdnCommand({
@@ -74,26 +78,26 @@ export function command(deps: Deps, run = update): GdnCommand {
 
 export async function update(deps: Deps, nftId: string, flags: UpdateFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, flags, flags.dryRun ? DIFFERENCE : withPaid(CHANGE_VIEW))
+  const output = createOutput(io, flags, flags.dryRun ? DIFFERENCE_VIEW : withPaid(CHANGE_VIEW))
   const changesOf = await readMetadataEdit(deps, flags)
   const connection = await deps.connect(await deps.settings(flags))
   const [id = nftId] = await resolveNftIds(deps, connection, [nftId], flags.blockchain)
   const [nft] = await findNftsOnChain(deps, connection, [id])
   if (nft === undefined) return
-  refuseFinal(nft)
+  refuseUnchangeable(nft)
   const before = (nft.request_metadata ?? {}) as NftMetadata
   const { metadata, localFiles } = changesOf(before)
-  const proof = proofIn(before)
+  const proof = readProof(before)
   if (proof !== undefined) {
     for (const [key, value] of Object.entries(proof)) metadata[key] ??= value
-    io.note(`${safe(id)} is already revealed. ${NOT_PROVEN}.`)
+    io.note(`${safe(id)} is already revealed. ${NOT_PROVEN_NOTE}.`)
   }
   const fixed = {
     nft_gdn_id: id,
     contract_address: nft.contract_address,
     ...(typeof nft.revision === 'number' ? { replaces_revision: nft.revision } : {}),
   }
-  const file = flags.file === undefined ? null : nameOfInput(flags.file)
+  const file = flags.file === undefined ? null : toInputName(flags.file)
   const request = checkRequest(updatednft.request, { ...fixed, metadata: [metadata] }, file)
   const paths = new Map(localFiles.map(({ placeholder, path }) => [placeholder, path]))
   const shownMetadata = replaceUrls(request, paths).metadata[0] as NftMetadata
@@ -126,7 +130,7 @@ export async function update(deps: Deps, nftId: string, flags: UpdateFlags): Pro
     async request(limit: bigint | null) {
       deps.checkPlan?.(intent)
       await refuseHidden()
-      const priced = { limit, maxUse: () => maxUseOfRequest('updatednft', request) }
+      const priced = { limit, maxUse: () => estimateMaxRequestUse('updatednft', request) }
       const action = `Update ${nft.title} (${id})`
       await confirmSpending(deps, connection, { yes: flags.yes, blockchain, action, priced })
       return replaceUrls(request, await uploadLocalFiles(deps, connection.client, localFiles, hashes))
@@ -155,11 +159,11 @@ function warnOfLostTypes({ io }: Deps, before: NftMetadata, after: NftMetadata):
 function withDates(metadata: NftMetadata): NftMetadata {
   const shownMetadata = structuredClone(metadata)
   for (const attribute of shownMetadata.attribute ?? [])
-    if (attribute.display_type === 'date') attribute.value = shownValue(readAttribute(attribute))
+    if (attribute.display_type === 'date') attribute.value = formatTraitValue(readAttribute(attribute))
   return shownMetadata
 }
 
-function refuseFinal({ nft_gdn_id: id, is_dynamic, is_frozen, burned }: FoundNft): void {
+function refuseUnchangeable({ nft_gdn_id: id, is_dynamic, is_frozen, burned }: FoundNft): void {
   if (burned) throw new GdnError('refused', `${id} is burned`)
   if (is_frozen) throw new GdnError('refused', `${id} is frozen, so its metadata can't change`)
   if (is_dynamic !== false) return
@@ -211,7 +215,7 @@ async function readMetadataEdit(deps: Deps, flags: UpdateFlags): Promise<Metadat
         hint: 'Use either --file or flags for single fields.',
       })
     }
-    const metadata = parseRequest(await readInput(deps.io, file), nameOfInput(file))
+    const metadata = parseRequest(await readInput(deps.io, file), toInputName(file))
     return () => ({ metadata, localFiles: [] })
   }
   if (!changesFields) {

@@ -1,5 +1,5 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
-import { isoOfSeconds } from '../../../api/shuffle-rule.ts'
+import { formatIsoSeconds } from '../../../api/shuffle-rule.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { Provenance } from '../../../reveal/verify-provenance.ts'
@@ -66,15 +66,15 @@ const shuffleData = ({ slot, marginSeconds, seal, sealed, isNamed, isSimulated }
   margin_seconds: marginSeconds,
   seal,
   seal_block: sealed?.block ?? null,
-  sealed_at: sealed === null ? null : isoOfSeconds(sealed.time),
+  sealed_at: sealed === null ? null : formatIsoSeconds(sealed.time),
   beacon: isNamed ? 'named' : 'drand-quicknet',
   round: sealed?.round ?? null,
-  round_at: sealed === null ? null : isoOfSeconds(sealed.roundTime),
+  round_at: sealed === null ? null : formatIsoSeconds(sealed.roundTime),
   is_simulated: isSimulated,
 })
 
 /** The note that is printed for a verified NFT. */
-export const FILES_NOT_READ =
+export const FILES_NOT_READ_NOTE =
   'Its files were not checked. To check the files of all tokens, run `gdn collection check`.'
 
 export function provenanceText(provenance: Provenance, tokenId: string): string {
@@ -98,8 +98,8 @@ function shuffleText({ row, rows }: Provenance, { sealed, isNamed, isSimulated }
   }
   const { block, time, round, roundTime } = sealed
   const of = isNamed ? 'a beacon that you specified' : 'drand'
-  const beacon = `round ${round} of ${of}, ${row === null || isNamed ? 'due' : 'published'} at ${isoOfSeconds(roundTime)}`
-  const after = `after all tokens were minted (block ${block}, ${isoOfSeconds(time)})`
+  const beacon = `round ${round} of ${of}, ${row === null || isNamed ? 'due' : 'published'} at ${formatIsoSeconds(roundTime)}`
+  const after = `after all tokens were minted (block ${block}, ${formatIsoSeconds(time)})`
   // With a named beacon, don't claim that the draw is random: the owner of the beacon's key can sign any round at any
   // time.
   const [chooses, chose] = isNamed
@@ -119,7 +119,7 @@ function shuffleText({ row, rows }: Provenance, { sealed, isNamed, isSimulated }
 }
 
 /** Returns the address of an owner. Resolves an ENS name on the NFT's blockchain. */
-export async function ownerOf(
+export async function resolveOwner(
   deps: Deps,
   settings: Settings,
   flags: VerifyNftFlags,

@@ -4,7 +4,7 @@ import { GdnError } from '../../../core/errors.ts'
 import type { Provenance, ProvenanceCheck } from '../../../reveal/verify-provenance.ts'
 import type { Verification } from '../../../verify/verify.ts'
 import { requiredFlagError } from '../../command.ts'
-import { type BeaconFlags, openBeaconOf } from '../../connect/open-beacon.ts'
+import { type BeaconFlags, openConfiguredBeacon } from '../../connect/open-beacon.ts'
 import { type NftVerifier, openVerifier, type ReaderFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
 import type { ServerFlags } from '../../flags/common.ts'
@@ -29,7 +29,7 @@ export async function verifyToken(
   try {
     if ('reason' in verifier) throw new GdnError('usage', verifier.reason)
     const check = await checkProvenance(deps, flags, verifier, token)
-    return check.kind === 'none' ? null : { ...resultOf(check), server }
+    return check.kind === 'none' ? null : { ...toProofResult(check), server }
   } finally {
     progress.stop()
     await close()
@@ -53,7 +53,7 @@ export async function checkProvenance(
   token: TokenReference,
 ): Promise<ProvenanceCheck> {
   const { verifyProvenance } = await import('../../../reveal/verify-provenance.ts')
-  const openBeacon = () => openBeaconOf(deps, flags)
+  const openBeacon = () => openConfiguredBeacon(deps, flags)
   return await verifyProvenance({ chain, storage, openBeacon, signal: deps.signals.signal }, token)
 }
 
@@ -64,7 +64,7 @@ interface ProofResult {
   hint: string | undefined
 }
 
-export function resultOf(check: Exclude<ProvenanceCheck, { kind: 'none' }>): ProofResult {
+export function toProofResult(check: Exclude<ProvenanceCheck, { kind: 'none' }>): ProofResult {
   const { kind } = check
   if (kind === 'proven') return { verification: { verified: true }, provenance: check.provenance, hint: undefined }
   if (kind === 'unknown') {

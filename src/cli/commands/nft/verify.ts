@@ -2,15 +2,15 @@ import { addressProblem, anyAddressProblem } from '../../../api/address.ts'
 import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import { isEnsName } from '../../../api/ens-name.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
-import { sameAddress } from '../../../api/same-address.ts'
+import { isSameAddress } from '../../../api/same-address.ts'
 import { readNft } from '../../../client/read-records.ts'
 import type { Server } from '../../../config/server.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { unknownNftsError } from '../../../operations/unknown-nfts.ts'
 import type { Provenance } from '../../../reveal/verify-provenance.ts'
-import { asRequested } from '../../../verify/compare-metadata.ts'
+import { parseRequested } from '../../../verify/compare-metadata.ts'
 import { type Verification, verifyNfts } from '../../../verify/verify.ts'
-import { commitmentsOf } from '../../batch/reveal/shuffled-drop.ts'
+import { readCommitments } from '../../batch/reveal/shuffled-drop.ts'
 import { GdnCommand, wrongAddressError } from '../../command.ts'
 import { ifReadable } from '../../connect/if-readable.ts'
 import { addBeaconFlags } from '../../connect/open-beacon.ts'
@@ -21,20 +21,20 @@ import { addOutputFlags, addressOrName, addServerFlags, blockchainName, notEmpty
 import { addEnsFlags } from '../../flags/ens.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
-import { blockchainOf, noNftError, twoNftsError } from './blockchain-of.ts'
+import { missingNftError, multipleNftsError, resolveBlockchain } from './blockchain-of.ts'
 import { parseTokenReference } from './named-token.ts'
 import {
-  FILES_NOT_READ,
+  FILES_NOT_READ_NOTE,
   ON_CHAIN_VIEW,
-  ownerOf,
   provenanceData,
   provenanceText,
+  resolveOwner,
   throwUnlessVerified,
   VERIFY_VIEW,
   type VerifyNftFlags,
   verificationData,
 } from './verification.ts'
-import { checkProvenance, resultOf } from './verify-token.ts'
+import { checkProvenance, toProofResult } from './verify-token.ts'
 
 export function command(deps: Deps, run = verify): GdnCommand {
   return new GdnCommand({
@@ -93,7 +93,7 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   const current = nftRecord?.receiver_wallet_address
   // The server confirms an NFT only if the request names the current owner.
   const ofCurrent =
-    response.isgdnnft || !current || sameAddress(current, owner) ? null : await ifReadable(deps, responseFor(current))
+    response.isgdnnft || !current || isSameAddress(current, owner) ? null : await ifReadable(deps, responseFor(current))
   const isgdnnft = (ofCurrent ?? response).isgdnnft
   const data = {
     nft_gdn_id: nftGdnId,
@@ -110,7 +110,7 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   }
   if (!flags.onChain || record === null) {
     await output.one(data)
-    return deps.io.note(isEvm(blockchain) ? ONLY_SERVER_ASKED : 'The chain and the files were not read.')
+    return deps.io.note(isEvm(blockchain) ? ONLY_SERVER_ASKED_NOTE : 'The chain and the files were not read.')
   }
   const { verification, provenance, broken } = await readChain(deps, flags, {
     record,
@@ -123,18 +123,18 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   throwUnlessVerified(nftGdnId, verification, { broken, history })
   if (provenance !== null) deps.io.note(provenanceText(provenance, record.token_id ?? ''))
   else await noteNotShuffled(deps, connection, record)
-  deps.io.note(FILES_NOT_READ)
+  deps.io.note(FILES_NOT_READ_NOTE)
 }
 
 async function noteNotShuffled(deps: Deps, connection: Connection, { contract_address }: NftRecord): Promise<void> {
-  const commitments = contract_address ? await commitmentsOf(deps, connection, contract_address) : []
-  if (commitments.some(({ shuffle_margin }) => typeof shuffle_margin === 'number')) deps.io.note(NOT_SHUFFLED)
+  const commitments = contract_address ? await readCommitments(deps, connection, contract_address) : []
+  if (commitments.some(({ shuffle_margin }) => typeof shuffle_margin === 'number')) deps.io.note(NOT_SHUFFLED_NOTE)
 }
 
-const ONLY_SERVER_ASKED =
+const ONLY_SERVER_ASKED_NOTE =
   'The server confirms the NFT and its owner. The chain, the metadata and the files were not read. To compare the NFT with the chain and the storage, add --on-chain.'
 
-const NOT_SHUFFLED =
+const NOT_SHUFFLED_NOTE =
   "The NFT is not part of a shuffled drop of its collection, so gdn can't prove how its metadata was chosen."
 
 /**
@@ -147,7 +147,7 @@ function notConfirmedError(
   blockchain: Blockchain,
   { current, isgdnnft, server }: { current: string | null | undefined; isgdnnft: boolean; server: Server },
 ): GdnError {
-  const knownOwner = current && !sameAddress(current, owner) ? current : null
+  const knownOwner = current && !isSameAddress(current, owner) ? current : null
   const show = `gdn nft show ${safe(id)}${serverFlag(server)}`
   return new GdnError(
     'verify_failed',
@@ -170,11 +170,11 @@ function notConfirmedError(
 
 function oneId(id: string | undefined, { nftGdnId }: VerifyNftFlags): string {
   if (id !== undefined && nftGdnId !== undefined && id !== nftGdnId) {
-    throw twoNftsError()
+    throw multipleNftsError()
   }
   const named = id ?? nftGdnId ?? ''
   if (named !== '') return named
-  throw noNftError('gdn nft verify <nft_gdn_id>')
+  throw missingNftError('gdn nft verify <nft_gdn_id>')
 }
 
 /** Rejects invalid flags before the first request. */
@@ -183,13 +183,13 @@ function refuseMisused({ receiver, blockchain, onChain, rpcUrl, gateway }: Verif
     const problem = blockchain === undefined ? anyAddressProblem(receiver) : addressProblem(receiver, blockchain)
     if (problem !== null) throw wrongAddressError(receiver, problem, '--receiver')
   }
-  if (blockchain !== undefined && onChain) refuseUnreadable(blockchain)
+  if (blockchain !== undefined && onChain) requireReadableBlockchain(blockchain)
   const idle = rpcUrl !== undefined ? '--rpc-url' : gateway !== undefined ? '--gateway' : null
   if (onChain || idle === null) return
   throw flagError(idle, 'requires --on-chain', 'Add --on-chain.')
 }
 
-function refuseUnreadable(blockchain: Blockchain): void {
+function requireReadableBlockchain(blockchain: Blockchain): void {
   if (isEvm(blockchain)) return
   throw new GdnError('usage', `gdn can't read data from ${blockchain} yet`, {
     place: { flag: '--on-chain' },
@@ -212,7 +212,7 @@ async function resolveTarget(
   flags: VerifyNftFlags,
 ): Promise<VerifyTarget> {
   if (flags.receiver !== undefined && flags.blockchain !== undefined && !flags.onChain) {
-    const owner = await ownerOf(deps, settings, flags, flags.receiver, flags.blockchain)
+    const owner = await resolveOwner(deps, settings, flags, flags.receiver, flags.blockchain)
     return { record: null, owner, blockchain: flags.blockchain }
   }
   const record = await readNft({ client, signal: deps.signals.signal }, id)
@@ -228,9 +228,9 @@ async function resolveTarget(
       hint: `Run \`gdn nft wait ${safe(id)}${serverFlag(server)}\`, or specify the owner with --receiver.`,
     })
   }
-  const blockchain = flags.blockchain ?? (await blockchainOf(deps, record, { settings, server }))
-  if (flags.onChain) refuseUnreadable(blockchain)
-  return { record, owner: await ownerOf(deps, settings, flags, named, blockchain), blockchain }
+  const blockchain = flags.blockchain ?? (await resolveBlockchain(deps, record, { settings, server }))
+  if (flags.onChain) requireReadableBlockchain(blockchain)
+  return { record, owner: await resolveOwner(deps, settings, flags, named, blockchain), blockchain }
 }
 
 interface NftToVerify {
@@ -260,7 +260,7 @@ async function readChain(
       tokenId: token_id,
       owner,
       metadataUrl: metadata_url ?? null,
-      requested: asRequested(request_metadata),
+      requested: parseRequested(request_metadata),
     }
     const [verified] = await verifyNfts(verifier.chain, verifier.storage, [claim])
     const verification = verified ?? { verified: null, reason: 'no response' }
@@ -268,7 +268,7 @@ async function readChain(
     const token = { contractAddress: contract_address, tokenId: token_id }
     const check = await checkProvenance(deps, flags, verifier, token)
     if (check.kind === 'none') return { verification, provenance: null }
-    const { hint, ...result } = resultOf(check)
+    const { hint, ...result } = toProofResult(check)
     return result.verification.verified === false ? { ...result, broken: { hint } } : result
   } finally {
     progress.stop()

@@ -1,6 +1,6 @@
 import { readNfts } from '../../../client/read-records.ts'
 import { DEFAULT_WAIT_MS } from '../../../operations/defaults.ts'
-import { refuseUnknown } from '../../../operations/unknown-nfts.ts'
+import { refuseUnknownNfts } from '../../../operations/unknown-nfts.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import {
@@ -14,7 +14,7 @@ import {
 import { createOutput } from '../../render/output.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { showWaitForNfts } from '../../request/waiting.ts'
-import { noNftError, withBlockchain } from './blockchain-of.ts'
+import { missingNftError, withBlockchain } from './blockchain-of.ts'
 
 export interface WaitCommandFlags extends OutputFlags, ServerFlags {
   timeout?: number
@@ -44,11 +44,11 @@ export function command(deps: Deps, run = wait): GdnCommand {
 
 export async function wait(deps: Deps, ids: readonly string[], flags: WaitCommandFlags): Promise<void> {
   const output = createOutput(deps.io, flags, NFT_VIEW)
-  if (ids.length === 0) throw noNftError('gdn nft wait <nft_gdn_id>')
+  if (ids.length === 0) throw missingNftError('gdn nft wait <nft_gdn_id>')
   const connection = await deps.connect(await deps.settings(flags))
   const requestedIds = [...new Set(ids)]
   const nfts = await readNfts({ client: connection.client, signal: deps.signals.signal }, requestedIds)
-  refuseUnknown(requestedIds.filter((id) => !nfts.has(id)))
+  refuseUnknownNfts(requestedIds.filter((id) => !nfts.has(id)))
   const { records, problem } = await showWaitForNfts(deps, connection, requestedIds, flags.timeout ?? DEFAULT_WAIT_MS)
   const shownRecords = await withBlockchain(deps, records, connection)
   const [first] = shownRecords

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { replacementCommand } from './replacement.ts'
 
-const feesOf = (isCanceled: boolean) => `the fees of ${isCanceled ? 'the cancellation of ' : ''}this transaction`
+const formatFees = (isCanceled: boolean) => `the fees of ${isCanceled ? 'the cancellation of ' : ''}this transaction`
 
 export const command = (deps: Deps) =>
   replacementCommand(deps, 'bump', {
@@ -10,8 +10,8 @@ export const command = (deps: Deps) =>
     example: 'Raise the fees now',
     yes: "Don't prompt before spending",
     question: ({ blockchain }, { isCanceled, costsMoney, nowText, atMostText }) =>
-      costsMoney ? `Raise ${feesOf(isCanceled)} on ${blockchain}${nowText}${atMostText}?` : null,
+      costsMoney ? `Raise ${formatFees(isCanceled)} on ${blockchain}${nowText}${atMostText}?` : null,
     declined: 'nothing was sent',
-    does: ({ isCanceled }) => `raises ${feesOf(isCanceled)}`,
+    does: ({ isCanceled }) => `raises ${formatFees(isCanceled)}`,
     see: 'To see the new fees',
   })

@@ -1,18 +1,18 @@
 import { flagError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, withBackendDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, blockchainName, integer, type OutputFlags, oneOf } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
-import { evmBlockchain } from '../chain/chain-place.ts'
+import { parseEvmBlockchain } from '../chain/chain-place.ts'
 import { TX_VIEW, withLinks } from './tx-view.ts'
 
-const STATES = ['signed', 'mined', 'confirmed', 'final', 'reverted', 'lost', 'cancelled'] as const
+const TRANSACTION_STATES = ['signed', 'mined', 'confirmed', 'final', 'reverted', 'lost', 'cancelled'] as const
 const DEFAULT_LIMIT = 50
 
 export interface ListFlags extends OutputFlags, DataDirFlags {
   blockchain?: string
-  state?: (typeof STATES)[number]
+  state?: (typeof TRANSACTION_STATES)[number]
   limit?: number
 }
 
@@ -29,7 +29,11 @@ export function command(deps: Deps, run = list): GdnCommand {
     ],
   })
     .valueFlag('-b, --blockchain <name>', 'Show only transactions on this blockchain', blockchainName)
-    .valueFlag('--state <state>', `Show only transactions in this state: ${STATES.join(', ')}`, oneOf(STATES))
+    .valueFlag(
+      '--state <state>',
+      `Show only transactions in this state: ${TRANSACTION_STATES.join(', ')}`,
+      oneOf(TRANSACTION_STATES),
+    )
     .valueFlag('--limit <n>', `Maximum number of transactions (${DEFAULT_LIMIT})`, integer(1, 100_000))
     .with(addDataDirFlag, addOutputFlags)
     .action(async (flags: ListFlags) => await run(deps, flags))
@@ -38,9 +42,9 @@ export function command(deps: Deps, run = list): GdnCommand {
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, TX_VIEW)
   const { blockchain, state, limit = DEFAULT_LIMIT } = flags
-  const filter = { blockchain: blockchain === undefined ? undefined : evmBlockchain(blockchain), state, limit }
+  const filter = { blockchain: blockchain === undefined ? undefined : parseEvmBlockchain(blockchain), state, limit }
   const { listTransactions } = await import('../../../server/admin/transactions.ts')
-  const transactions = await onDatabase(deps, flags, (store) => listTransactions(store, filter))
+  const transactions = await withBackendDatabase(deps, flags, (store) => listTransactions(store, filter))
   if (transactions.length === 0) deps.io.note('No transactions found.')
   await output.many((await withLinks(deps, flags, transactions)).map((transaction) => ({ ...transaction })))
 }
@@ -50,7 +54,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
  *
  * @throws GdnError `usage`
  */
-export function txName(idOrHash: string): string {
+export function parseTransactionName(idOrHash: string): string {
   if (/^(0x[0-9a-fA-F]{64}|[0-9a-f-]{36})$/.test(idOrHash)) return idOrHash.toLowerCase()
   throw flagError('<transaction>', 'is neither the ID of a transaction nor a hash', 'Run `gdn tx list` to show both.')
 }

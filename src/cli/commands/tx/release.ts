@@ -1,6 +1,6 @@
 import { count } from '../../../core/count.ts'
 import { GdnCommand } from '../../command.ts'
-import { addDataDirFlag, administeredPlace, type DataDirFlags, onPlace } from '../../connect/data-dir.ts'
+import { addDataDirFlag, administeredPlace, type DataDirFlags, withDatabaseAt } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput, type View } from '../../render/output.ts'
@@ -41,14 +41,14 @@ export function command(deps: Deps, run = release): GdnCommand {
 export async function release(deps: Deps, name: string, flags: ReleaseFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, RELEASE_VIEW)
-  const { findHeld, releaseCollection } = await import('../../../server/admin/unknown-mints.ts')
+  const { findHeldCollection, releaseCollection } = await import('../../../server/admin/unknown-mints.ts')
   const place = await administeredPlace(deps, flags)
-  const { tokens, pending } = await onPlace(deps, place, (store) => findHeld(store, name))
+  const { tokens, pending } = await withDatabaseAt(deps, place, (store) => findHeldCollection(store, name))
   const failPending = flags.failPending === true
   const then = pending === 0 ? '' : `, and ${failPending ? 'fail' : 'mint'} ${count(pending, 'pending NFT')}`
   const question = `Accept ${count(tokens, 'unknown token')}${then}?`
   if (!flags.yes) await io.confirm(question, '--yes', { message: 'nothing was released' })
-  const { collection } = await onPlace(deps, place, (store) => releaseCollection(store, name, { failPending }))
+  const { collection } = await withDatabaseAt(deps, place, (store) => releaseCollection(store, name, { failPending }))
   const { id: collection_id, contract_address, blockchain } = collection
   const failed = failPending ? pending : 0
   await output.one({ collection_id, contract_address, blockchain, tokens, pending: pending - failed, failed })

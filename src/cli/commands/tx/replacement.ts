@@ -1,6 +1,6 @@
 import { type EvmBlockchain, isTestnet } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { inCoins } from '../../../core/units.ts'
+import { formatCoins } from '../../../core/units.ts'
 import { withTimeout } from '../../../core/with-timeout.ts'
 import type { ShownTransaction } from '../../../server/admin/transactions.ts'
 import type { ReplacementCost, ReplacementFees } from '../../../server/pipeline/evm/public-network/replacement-cost.ts'
@@ -12,17 +12,17 @@ import {
   administeredPlace,
   type DatabaseOptions,
   type DataDirFlags,
-  onPlace,
+  withDatabaseAt,
 } from '../../connect/data-dir.ts'
-import { coinsIn } from '../../cost/estimate.ts'
+import { formatAmount } from '../../cost/estimate.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
-import { txName } from './list.ts'
+import { parseTransactionName } from './list.ts'
 import { TX_VIEW, withLinks } from './tx-view.ts'
 
 /** Maximum time that a prompt waits for the network's fees, in milliseconds. */
-const FEES_MS = 5_000
+const FEES_TIMEOUT_MS = 5_000
 
 /** The view of a replaced transaction, with its maximum cost before and after the replacement. */
 const REPLACEMENT_VIEW: View = {
@@ -37,8 +37,8 @@ const REPLACEMENT_VIEW: View = {
 
 function costText({ max_cost_before_wei: before, max_cost_after_wei: after, currency }: DataRecord): string | null {
   if (before == null) return null
-  const then = after == null ? '' : `, and at most ${coinsIn(after, 'up')} after the replacement`
-  return `${coinsIn(before, 'up')} ${currency ?? 'coins'} now${then}`
+  const then = after == null ? '' : `, and at most ${formatAmount(after, 'up')} after the replacement`
+  return `${formatAmount(before, 'up')} ${currency ?? 'coins'} now${then}`
 }
 
 /** The cost of replacing a transaction. */
@@ -56,7 +56,7 @@ interface Replacement {
 }
 
 /** The texts of a command that replaces transactions. */
-interface Texts {
+interface CommandTexts {
   about: string
   /** The summary of the command's example. */
   example: string
@@ -73,7 +73,7 @@ interface Texts {
 }
 
 /** Creates a command that asks the running backend to replace a pending transaction. */
-export function replacementCommand(deps: Deps, action: TransactionAction, texts: Texts): GdnCommand {
+export function replacementCommand(deps: Deps, action: TransactionAction, texts: CommandTexts): GdnCommand {
   const { about, example, yes, question, declined, does, see } = texts
   const line = `gdn tx ${action} 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d`
   const command = new GdnCommand({ about, examples: [[example, line]] })
@@ -83,17 +83,17 @@ export function replacementCommand(deps: Deps, action: TransactionAction, texts:
   addOutputFlags(command)
   return command.action(async (idOrHash: string, flags: OutputFlags & DataDirFlags & { yes?: boolean }) => {
     const output = createOutput(deps.io, flags, REPLACEMENT_VIEW)
-    const name = txName(idOrHash)
-    const { findReplaceable, requestAction } = await import('../../../server/admin/transactions.ts')
+    const name = parseTransactionName(idOrHash)
+    const { findReplaceableTransaction, requestAction } = await import('../../../server/admin/transactions.ts')
     const place = await administeredPlace(deps, flags)
-    const transaction = await onPlace(deps, place, (store) => findReplaceable(store, name))
+    const transaction = await withDatabaseAt(deps, place, (store) => findReplaceableTransaction(store, name))
     const on = { name, blockchain: transaction.blockchain as EvmBlockchain }
-    const cost = await replacementOf(deps, place, on, action)
+    const cost = await findReplacement(deps, place, on, action)
     const { waitsFor } = cost
     if (waitsFor !== null) deps.io.note(`The backend can't sign the replacement yet: ${waitsFor}.`)
     const prompt = question(transaction, cost)
     if (prompt !== null && !flags.yes) await deps.io.confirm(prompt, '--yes', { message: declined })
-    const replaced = await onPlace(deps, place, (store) => requestAction(store, name, action, deps.now()))
+    const replaced = await withDatabaseAt(deps, place, (store) => requestAction(store, name, action, deps.now()))
     await output.one({ ...(await withLinks(deps, flags, [replaced]))[0], ...cost.data })
     const when = waitsFor === null ? 'at the next check' : 'when fees fall, or the limit is raised'
     deps.io.note(addBackendFlags(`The backend ${does(cost)} ${when}. ${see}, run \`gdn tx show ${name}\`.`, flags))
@@ -101,26 +101,26 @@ export function replacementCommand(deps: Deps, action: TransactionAction, texts:
 }
 
 /** Returns the cost of raising a pending transaction's fees or of canceling it. */
-export async function replacementOf(
+export async function findReplacement(
   deps: Deps,
   place: DatabaseOptions,
   { name, blockchain }: { name: string; blockchain: EvmBlockchain },
   action: TransactionAction,
 ): Promise<Replacement> {
-  const [{ replacementCost }, { findTransaction }, { coinOf, chainIdNamed }, settings] = await Promise.all([
+  const [{ replacementCost }, { findTransaction }, { findCoinSymbol, findChainId }, settings] = await Promise.all([
     import('../../../server/pipeline/evm/public-network/replacement-cost.ts'),
     import('../../../server/admin/transactions.ts'),
     import('../../../server/settings/networks.ts'),
-    settingsOf(place, blockchain),
+    readSettings(place, blockchain),
   ])
   const isFree = settings?.isTestNetwork ?? isTestnet(blockchain)
   const current = settings === null ? null : await currentFees(deps, place, blockchain)
   const cap = settings?.feeCap ?? null
-  const cost = await onPlace(deps, place, async (store) =>
+  const cost = await withDatabaseAt(deps, place, async (store) =>
     replacementCost(store, await findTransaction(store, name), action, { cap, current }),
   )
-  const chainId = settings?.chainId ?? chainIdNamed(blockchain)
-  const currency = chainId === null ? null : coinOf(chainId)
+  const chainId = settings?.chainId ?? findChainId(blockchain)
+  const currency = chainId === null ? null : findCoinSymbol(chainId)
   const coin = currency ?? 'coins'
   const waitsFor = cost === null ? null : waitReasonText(cost, coin)
   const isCanceled = cost?.isCanceled ?? false
@@ -135,7 +135,7 @@ export async function replacementOf(
     isCanceled,
     costsMoney: true,
     waitsFor,
-    nowText: ` (now at most ${inCoins(cost.before, 'up')} ${coin})`,
+    nowText: ` (now at most ${formatCoins(cost.before, 'up')} ${coin})`,
     atMostText: maxCostText(cost, coin),
     data,
   }
@@ -143,24 +143,24 @@ export async function replacementOf(
 
 function maxCostText({ after, limitedBy, atCurrentFees }: ReplacementCost, coin: string): string {
   const isLess = atCurrentFees !== null && (after === null || atCurrentFees < after)
-  const currentCost = isLess ? `${inCoins(atCurrentFees, 'up')} ${coin} at the current fees` : null
+  const currentCost = isLess ? `${formatCoins(atCurrentFees, 'up')} ${coin} at the current fees` : null
   if (after === null)
     return `, for at most the max_fee_gwei of the backend${currentCost === null ? '' : ` (${currentCost})`}`
-  return `, for at most ${inCoins(after, 'up')} ${coin} (${currentCost === null ? limitedBy : `${limitedBy}; ${currentCost}`})`
+  return `, for at most ${formatCoins(after, 'up')} ${coin} (${currentCost === null ? limitedBy : `${limitedBy}; ${currentCost}`})`
 }
 
 function waitReasonText({ waitsFor }: ReplacementCost, coin: string): string | null {
   if (waitsFor === null) return null
   const { limit, needed, left } = waitsFor
   const leaves = limit === 'max_fee_gwei' ? 'allows' : 'leaves'
-  return `the replacement needs up to ${inCoins(needed, 'up')} ${coin} at the current fees, but ${limit} ${leaves} only ${inCoins(left)} ${coin}`
+  return `the replacement needs up to ${formatCoins(needed, 'up')} ${coin} at the current fees, but ${limit} ${leaves} only ${formatCoins(left)} ${coin}`
 }
 
 /**
  * Returns the configuration of a network; null if the backend's configuration is on another machine or doesn't contain
  * the network.
  */
-async function settingsOf({ dataDir, settingsFile }: DatabaseOptions, blockchain: EvmBlockchain) {
+async function readSettings({ dataDir, settingsFile }: DatabaseOptions, blockchain: EvmBlockchain) {
   const { loadServerSettings } = await import('../../../server/settings/settings.ts')
   return (await loadServerSettings(dataDir, settingsFile)).chains.get(blockchain) ?? null
 }
@@ -180,7 +180,7 @@ async function currentFees(
     blockchain,
     async ({ network }) => {
       const reading = Promise.all([network.publicNetwork.suggestFees(), readDataFee(network.request)])
-      const [suggested, data] = (await withTimeout(reading, FEES_MS)) ?? []
+      const [suggested, data] = (await withTimeout(reading, FEES_TIMEOUT_MS)) ?? []
       return suggested === undefined || data === undefined ? null : { suggested, data }
     },
     { keys: false },

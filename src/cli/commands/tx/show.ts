@@ -6,12 +6,12 @@ import {
   administeredPlace,
   type DatabaseOptions,
   type DataDirFlags,
-  onPlace,
+  withDatabaseAt,
 } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput, type View } from '../../render/output.ts'
-import { txName } from './list.ts'
+import { parseTransactionName } from './list.ts'
 import { TX_VIEW, withLinks } from './tx-view.ts'
 
 const VIEW: View = {
@@ -51,10 +51,10 @@ export function command(deps: Deps, run = show): GdnCommand {
 
 export async function show(deps: Deps, idOrHash: string, flags: ShowFlags): Promise<void> {
   const output = createOutput(deps.io, flags, VIEW)
-  const name = txName(idOrHash)
+  const name = parseTransactionName(idOrHash)
   const { showTransaction } = await import('../../../server/admin/transactions.ts')
   const place = await administeredPlace(deps, flags)
-  const transaction = await onPlace(deps, place, (store) => showTransaction(store, name))
+  const transaction = await withDatabaseAt(deps, place, (store) => showTransaction(store, name))
   await output.one({
     ...(await withLinks(deps, flags, [transaction]))[0],
     pending_reason: await readPendingReason(deps, place, transaction),
@@ -68,7 +68,7 @@ export async function show(deps: Deps, idOrHash: string, flags: ShowFlags): Prom
 async function readPendingReason(deps: Deps, place: DatabaseOptions, transaction: ShownTransaction): Promise<unknown> {
   const { id: name, blockchain, requested_action: action } = transaction
   if (action === null) return null
-  const { replacementOf } = await import('./replacement.ts')
-  const { data } = await replacementOf(deps, place, { name, blockchain: blockchain as EvmBlockchain }, action)
+  const { findReplacement } = await import('./replacement.ts')
+  const { data } = await findReplacement(deps, place, { name, blockchain: blockchain as EvmBlockchain }, action)
   return data.pending_reason
 }

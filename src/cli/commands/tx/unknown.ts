@@ -1,5 +1,5 @@
 import { GdnCommand } from '../../command.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, withBackendDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput, type View } from '../../render/output.ts'
@@ -36,7 +36,7 @@ export async function unknown(deps: Deps, flags: UnknownFlags): Promise<void> {
   const output = createOutput(deps.io, flags, UNKNOWN_VIEW)
   const { showUnknownMints } = await import('../../../server/admin/unknown-mints.ts')
   const released = flags.all === true
-  const mints = await onDatabase(deps, flags, (store) => showUnknownMints(store, { released }))
+  const mints = await withBackendDatabase(deps, flags, (store) => showUnknownMints(store, { released }))
   if (mints.length === 0) deps.io.note('There are no unknown mints.')
   await output.many((await withLinks(deps, flags, mints)).map((mint) => ({ ...mint })))
 }

@@ -6,7 +6,7 @@ import { quoted } from '../../../core/quoted.ts'
 import type { GdnCommand, Parse } from '../../command.ts'
 import { notEmpty } from '../../flags/common.ts'
 import type { Io } from '../../io/io.ts'
-import { askLine, orPrompt } from '../../prompt/ask-missing.ts'
+import { askLine, promptIfMissing } from '../../prompt/ask-missing.ts'
 import { checkRequest } from '../../request/check-request.ts'
 
 /** The email address to use with the local backend, which has one account and accepts any address. */
@@ -20,7 +20,11 @@ export interface AccountFlags {
 
 export function addAccountFlags(command: GdnCommand): GdnCommand {
   command.valueFlag('--email <address>', "E-mail address of the account (your profile's email)", notEmpty)
-  return command.valueFlag('--valid-for <time>', 'How long the signed URL is valid: 15m, 24h, at most 7d', validFor)
+  return command.valueFlag(
+    '--valid-for <time>',
+    'How long the signed URL is valid: 15m, 24h, at most 7d',
+    parseValidity,
+  )
 }
 
 /** Returns the request for a signed URL, validated against the API schema. */
@@ -31,7 +35,7 @@ export async function signedUrlRequest(
 ): Promise<z.output<typeof getpresignedurl.request>> {
   const server = await settings.server()
   const knownEmail = flags.email ?? settings.email?.value ?? (server.source === 'local' ? LOCAL_EMAIL : undefined)
-  const email = await orPrompt(io, knownEmail, () =>
+  const email = await promptIfMissing(io, knownEmail, () =>
     askLine(io, { message: 'E-mail address of your account', flag: '--email' }),
   )
   if (email === undefined) {
@@ -43,13 +47,13 @@ export async function signedUrlRequest(
   return checkRequest(getpresignedurl.request, { email, timeout: flags.validFor }, null)
 }
 
-const MINUTES: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1440 }
+const MINUTES_PER_UNIT: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1440 }
 
 /** Parses a duration such as `15m`, `24h` or `7d`. Returns minutes, as the API requires. */
-const validFor: Parse<number> = Object.assign(
+const parseValidity: Parse<number> = Object.assign(
   (raw: string, flag: string) => {
     const [, count = '', unit = ''] = /^([1-9][0-9]{0,5})([mhd])$/.exec(raw) ?? []
-    const minutes = Number(count) * (MINUTES[unit] ?? 0)
+    const minutes = Number(count) * (MINUTES_PER_UNIT[unit] ?? 0)
     if (minutes >= 1 && minutes <= MAX_SIGNED_URL_MINUTES) return minutes
     throw flagError(flag, `must be a time such as 15m, 24h or 7d, at most 7d, not ${quoted(raw)}`)
   },

@@ -4,12 +4,12 @@ import { count } from '../../../core/count.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { issuesError } from '../../../manifest/manifest-error.ts'
 import type { Sql } from '../../../sqlite/shared-database.ts'
-import { enterAddress, savedAddress } from '../../../state/addresses.ts'
+import { addAddress, savedAddress } from '../../../state/addresses.ts'
 import { addMember, hasGroup } from '../../../state/groups.ts'
 import { withState } from '../../../state/open-state.ts'
 import type { Contacts } from '../../../wallet/contacts.ts'
 import { checkWalletFolder } from '../../../wallet/folder.ts'
-import { groupList } from '../../../wallet/group-list.ts'
+import { buildGroupList } from '../../../wallet/group-list.ts'
 import { readName } from '../../../wallet/names.ts'
 import { nameTakenError, refuseTaken } from '../../../wallet/new-names.ts'
 import { clearReservation } from '../../../wallet/reservation.ts'
@@ -27,7 +27,7 @@ interface NamedAddress {
   address: string
 }
 
-const MAX_ISSUES = 1_000
+const MAX_LISTED_ISSUES = 1_000
 
 const VIEW: View = { fields: ['name', 'address'], columns: ['name', 'address'], id: 'address', plural: 'addresses' }
 
@@ -62,8 +62,8 @@ export async function add(
   const output = createOutput(io, flags, VIEW)
   const { from } = flags
   if (from === undefined) {
-    const contact = namedOf(typed, typedAddress)
-    await save(deps, flags, (sql, folder) => enter(sql, folder, contact, deps.now()), [contact.name])
+    const contact = parseNamedAddress(typed, typedAddress)
+    await save(deps, flags, (sql, folder) => enterName(sql, folder, contact, deps.now()), [contact.name])
     if (isOutputRequested(flags)) await output.one({ ...contact })
     return io.note(`@${contact.name} is ${contact.address}.`)
   }
@@ -71,7 +71,7 @@ export async function add(
   const { readContacts } = await import('../../../wallet/contacts.ts')
   const contactsFile = await readContacts(from === '-' ? { stdin: io.stdin } : { path: from })
   const { contacts, issues } = contactsFile
-  if (contacts.length === 0) throw issuesError('invalid_input', issues.slice(0, MAX_ISSUES), issues.length)
+  if (contacts.length === 0) throw issuesError('invalid_input', issues.slice(0, MAX_LISTED_ISSUES), issues.length)
   const names = contacts.map(({ name }) => name)
   const { added, joined } = await save(
     deps,
@@ -90,25 +90,26 @@ async function noteGroups(
   { io, addresses }: Pick<Deps, 'io' | 'addresses'>,
   joined: ReadonlyMap<string, readonly string[]>,
 ): Promise<void> {
-  const groups = [...joined].slice(0, MAX_SHOWN)
+  const groups = [...joined].slice(0, MAX_SHOWN_ITEMS)
   for (const [group, members] of groups) io.note(`Added to @${group}: ${formatMembers(members)}.`)
   if (joined.size > groups.length) io.note(`Added members to ${count(joined.size - groups.length, 'other group')}.`)
   if (joined.size === 0) return
   const book = await addresses()
   for (const [group] of groups) {
-    const { note } = groupList(book, group, {})
+    const { note } = buildGroupList(book, group, {})
     if (note !== null) io.warn(`${note}.`)
   }
 }
 
 /** Maximum number of printed groups, and of printed members of one group. */
-const MAX_SHOWN = 10
+const MAX_SHOWN_ITEMS = 10
 
 /** Formats the members of a group that a command has added or removed. */
 export const formatMembers = (members: readonly string[]): string =>
-  members.slice(0, MAX_SHOWN).join(', ') + (members.length > MAX_SHOWN ? ` and ${members.length - MAX_SHOWN} more` : '')
+  members.slice(0, MAX_SHOWN_ITEMS).join(', ') +
+  (members.length > MAX_SHOWN_ITEMS ? ` and ${members.length - MAX_SHOWN_ITEMS} more` : '')
 
-function namedOf(typed: string | undefined, address: string | undefined): NamedAddress {
+function parseNamedAddress(typed: string | undefined, address: string | undefined): NamedAddress {
   if (typed === undefined) throw requiredFlagError('<name>', 'Add a name and an address, or --from <file>.')
   const name = readName(typed, { flag: '<name>' })
   if (address === undefined) throw requiredFlagError('<address>', `Add the address of @${name}.`)
@@ -139,9 +140,9 @@ async function save<Result>(
  *
  * @throws GdnError `invalid_input` if the name is taken
  */
-function enter(sql: Sql, folder: string, { name, address }: NamedAddress, now: number): boolean {
+function enterName(sql: Sql, folder: string, { name, address }: NamedAddress, now: number): boolean {
   refuseTaken(folder, name, hasGroup(sql, name) ? 'a group' : null)
-  const earlierAddress = enterAddress(sql, { name, address, created_at: now })
+  const earlierAddress = addAddress(sql, { name, address, created_at: now })
   if (earlierAddress === null || earlierAddress === address) return earlierAddress === null
   throw nameTakenError(name, earlierAddress).with({
     hint: `To change the address, run \`gdn wallet rm @${name}\`, then run this command again.`,
@@ -174,7 +175,7 @@ function saveContacts(sql: Sql, folder: string, { contacts, issues }: Contacts, 
   }
   for (const contact of contacts) {
     attempt(contact.place('name'), () => {
-      if (enter(sql, folder, contact, now)) added++
+      if (enterName(sql, folder, contact, now)) added++
     })
   }
   const checked = new Set<string>()
@@ -192,5 +193,5 @@ function saveContacts(sql: Sql, folder: string, { contacts, issues }: Contacts, 
   if (all.length === 0) return { added, joined }
   const lineOf = ({ place: { line = Number.MAX_SAFE_INTEGER } }: (typeof all)[number]) => line
   all.sort((a, b) => lineOf(a) - lineOf(b) || (a.place.column ?? 0) - (b.place.column ?? 0))
-  throw issuesError('invalid_input', all.slice(0, MAX_ISSUES), all.length)
+  throw issuesError('invalid_input', all.slice(0, MAX_LISTED_ISSUES), all.length)
 }

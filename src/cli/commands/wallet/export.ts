@@ -7,24 +7,24 @@ import { writeNewFile } from '../../../core/new-file.ts'
 import { Secret } from '../../../core/secret.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
-import { decrypt, nameFileOfPassword, openKeystore } from '../../../keystore/open.ts'
+import { addPasswordFileHint, decrypt, openKeystore } from '../../../keystore/open.ts'
 import { isSolanaKeystore, type Keystore, parseKeystore } from '../../../keystore/parse.ts'
 import { readSecretFile } from '../../../keystore/private-file.ts'
 import { PRIVATE_KEY_BYTES, privateKeyBytes } from '../../../keystore/private-key.ts'
 import { recordExport, type WalletExport } from '../../../wallet/exports.ts'
-import { KEYSTORE_ENDING } from '../../../wallet/folder.ts'
+import { KEYSTORE_EXTENSION } from '../../../wallet/folder.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addJsonFlag, addStateDirFlag, type CommonFlags, notEmpty, oneOf } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { findKeystore } from './find-keystore.ts'
 import { addPasswordFlag, readPassword } from './password.ts'
-import { whileOpening } from './while-opening.ts'
+import { openWithProgress } from './while-opening.ts'
 
 const FORMATS = ['keystore', 'private-key', 'keypair'] as const
 
 /** Descriptions of the content of an exported file, by format. */
-const CONTENTS = {
+const CONTENT_DESCRIPTIONS = {
   keystore: 'keystore',
   'private-key': 'unencrypted private key',
   keypair: 'unencrypted keypair',
@@ -69,7 +69,7 @@ export async function exportWallet(deps: Deps, nameOrPath: string, flags: Export
     })
   }
   const target = to === '-' ? null : resolve(deps.cwd, to)
-  if (target !== null && existsSync(target)) throw existsError(target)
+  if (target !== null && existsSync(target)) throw fileExistsError(target)
   const text = readSecretFile(file, MAX_KEYSTORE_BYTES)
   const keystore = parseKeystore(text, file)
   const { content, address, format } = await exportedContent(deps, { text, keystore, file }, flags)
@@ -81,7 +81,10 @@ export async function exportWallet(deps: Deps, nameOrPath: string, flags: Export
     return
   }
   if (target === null) await io.data(content)
-  else io.note(`Wrote the ${CONTENTS[format]} of ${safe(basename(file, KEYSTORE_ENDING))} to ${safe(target)}.`)
+  else
+    io.note(
+      `Wrote the ${CONTENT_DESCRIPTIONS[format]} of ${safe(basename(file, KEYSTORE_EXTENSION))} to ${safe(target)}.`,
+    )
 }
 
 /** Records the export of a wallet in the wallet folder, for `gdn doctor`. */
@@ -89,7 +92,7 @@ function keepRecord({ env, io, now }: Deps, file: string, newExport: Pick<Wallet
   const folder = walletsDirectory(env)
   if (dirname(file) !== folder) return
   try {
-    const name = basename(file, KEYSTORE_ENDING)
+    const name = basename(file, KEYSTORE_EXTENSION)
     recordExport(folder, { name, ...newExport, at: new Date(now()).toISOString() })
   } catch (error) {
     io.warn(safe(`The export can't be recorded for \`gdn doctor\`: ${messageOf(error)}`))
@@ -105,7 +108,7 @@ interface FoundKeystore {
 async function exportedContent(deps: Deps, { text, keystore, file }: FoundKeystore, flags: ExportFlags) {
   const isSolana = isSolanaKeystore(keystore)
   const isAnswer = !isSolana && keystore.ciphertext.length > PRIVATE_KEY_BYTES
-  const format: keyof typeof CONTENTS = isAnswer ? 'answer' : (flags.format ?? 'keystore')
+  const format: keyof typeof CONTENT_DESCRIPTIONS = isAnswer ? 'answer' : (flags.format ?? 'keystore')
   const written = keystore.address === null ? null : checksumAddress(keystore.address)
   if (format === 'keypair' && !isSolana) {
     throw flagError('--format', 'keypair is for Solana wallets, but this is an EVM wallet', 'Use --format private-key.')
@@ -114,11 +117,11 @@ async function exportedContent(deps: Deps, { text, keystore, file }: FoundKeysto
   const password = await readPassword(deps.io, flags.passwordFile)
   if (isAnswer) {
     // The keystore contains a service's response, which was saved because it contained no usable wallet.
-    const bytes = await whileOpening(deps, () => decrypt(keystore, password, file))
+    const bytes = await openWithProgress(deps, () => decrypt(keystore, password, file))
     return { content: `${bytes.toString('utf8')}\n`, address: null, format }
   }
-  const { privateKey, address } = await whileOpening(deps, () =>
-    openKeystore(text, password, file).catch(nameFileOfPassword(flags.passwordFile)),
+  const { privateKey, address } = await openWithProgress(deps, () =>
+    openKeystore(text, password, file).catch(addPasswordFileHint(flags.passwordFile)),
   )
   const secret = format === 'keypair' ? keypairText(privateKey) : privateKey
   // The secret is printed only because the user requested this with `--to -`.
@@ -136,7 +139,7 @@ function keypairText(privateKey: Secret): Secret {
   }
 }
 
-const existsError = (path: string) =>
+const fileExistsError = (path: string) =>
   flagError('--to', `${path} already exists`, 'Use another name. Existing files are not overwritten.')
 
 async function write(path: string, text: string): Promise<void> {
@@ -146,5 +149,5 @@ async function write(path: string, text: string): Promise<void> {
       cause: error,
     })
   })
-  if (!isNew) throw existsError(path)
+  if (!isNew) throw fileExistsError(path)
 }

@@ -13,7 +13,7 @@ interface OnlineGeneratorInput extends GeneratorInput {
   otherFolders: readonly string[]
 }
 
-const STEPS = {
+const STEP_TEXTS = {
   deriving: 'Preparing the keystore',
   asking: 'Requesting a signed URL',
   calling: 'Generating the wallet',
@@ -21,7 +21,7 @@ const STEPS = {
 } as const
 
 /** Returns a generator of wallets whose keys the service creates. */
-export async function withServer(deps: Deps, flags: GenerateFlags): Promise<WalletGenerator> {
+export async function createOnlineGenerator(deps: Deps, flags: GenerateFlags): Promise<WalletGenerator> {
   if (flags.blockchain !== undefined) {
     throw new GdnError('usage', 'requires --offline: the service generates only EVM wallets', {
       place: { flag: '--blockchain' },
@@ -34,21 +34,21 @@ export async function withServer(deps: Deps, flags: GenerateFlags): Promise<Wall
   return async (making) => {
     const source = await walletSource(deps, connection, request)
     try {
-      await makeAll(deps, { ...making, source, otherFolders: alternativeFolders(deps, settings.stateDir) })
+      await generateAll(deps, { ...making, source, otherFolders: alternativeFolders(deps, settings.stateDir) })
     } finally {
       await source.close()
     }
   }
 }
 
-async function makeAll(
+async function generateAll(
   deps: Deps,
-  { source, otherFolders, reservations, folder, password, made: newWallets }: OnlineGeneratorInput,
+  { source, otherFolders, reservations, folder, password, generatedWallets: newWallets }: OnlineGeneratorInput,
 ) {
   const { io, signals } = deps
   const count = reservations.length
-  const progress = await io.progress(count === 1 ? STEPS.deriving : `Wallet 1 of ${count}`)
-  let step: keyof typeof STEPS = 'deriving'
+  const progress = await io.progress(count === 1 ? STEP_TEXTS.deriving : `Wallet 1 of ${count}`)
+  let step: keyof typeof STEP_TEXTS = 'deriving'
   // A second Ctrl-C must not end the process after the response arrives and before the key is saved.
   signals.own()
   const onSignal = () => {
@@ -71,7 +71,7 @@ async function makeAll(
         signal: signals.signal,
         onStep(next) {
           step = next
-          if (!signals.signal.aborted) progress.update(count === 1 ? STEPS[next] : `Wallet ${i + 1} of ${count}`)
+          if (!signals.signal.aborted) progress.update(count === 1 ? STEP_TEXTS[next] : `Wallet ${i + 1} of ${count}`)
         },
       })
       newWallets.push(wallet)

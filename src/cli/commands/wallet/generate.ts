@@ -1,6 +1,6 @@
 import { walletsDirectory } from '../../../config/paths.ts'
 import { flagError } from '../../../core/errors.ts'
-import { newKey } from '../../../wallet/new-key.ts'
+import { generateKey } from '../../../wallet/new-key.ts'
 import { newNames } from '../../../wallet/new-names.ts'
 import { type NameReservation, reserve } from '../../../wallet/reservation.ts'
 import { type NewWallet, storeKey } from '../../../wallet/store-key.ts'
@@ -9,12 +9,12 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, blockchainName, integer, notEmpty } from '../../flags/common.ts'
 import { createOutput, type DataRecord } from '../../render/output.ts'
 import { addAccountFlags } from './account.ts'
-import { withServer } from './generate-online.ts'
+import { createOnlineGenerator } from './generate-online.ts'
 import type { GenerateFlags, WalletGenerator } from './generator.ts'
 import { addNewPasswordFlags, newPassword } from './password.ts'
 import { keyKind, WALLET_VIEW, walletRecord } from './wallet-record.ts'
 
-const MAX_COUNT = 1000
+const MAX_WALLETS = 1000
 
 export function command(deps: Deps, run = generate): GdnCommand {
   return new GdnCommand({
@@ -32,7 +32,7 @@ export function command(deps: Deps, run = generate): GdnCommand {
     ],
   })
     .valueFlag('--name <name>', 'Name of the wallet (wallet-1, wallet-2, …)', notEmpty)
-    .valueFlag('--count <n>', 'Number of wallets, named <name>-1, <name>-2, …', integer(1, MAX_COUNT))
+    .valueFlag('--count <n>', 'Number of wallets, named <name>-1, <name>-2, …', integer(1, MAX_WALLETS))
     .switchFlag('--offline', 'Generate the key on this machine, without a server')
     .valueFlag('-b, --blockchain <name>', 'Blockchain of the wallet, with --offline (EVM)', blockchainName)
     .with(addNewPasswordFlags)
@@ -49,7 +49,7 @@ export async function generate(deps: Deps, flags: GenerateFlags): Promise<void> 
   const book = await deps.addresses()
   const names = newNames(book.names(), flags.name, flags.count)
   for (const name of names) book.refuseTaken(name)
-  const generator = flags.offline ? withoutServer(deps, flags) : await withServer(deps, flags)
+  const generator = flags.offline ? createOfflineGenerator(deps, flags) : await createOnlineGenerator(deps, flags)
   const password = await newPassword(io, flags)
 
   const newWallets: NewWallet[] = []
@@ -57,7 +57,7 @@ export async function generate(deps: Deps, flags: GenerateFlags): Promise<void> 
   try {
     const reservations = await reserveAll(folder, names)
     try {
-      await generator({ reservations, folder, password, made: newWallets })
+      await generator({ reservations, folder, password, generatedWallets: newWallets })
     } finally {
       await releaseAll(reservations)
     }
@@ -100,7 +100,7 @@ const releaseAll = async (reservations: readonly NameReservation[]) =>
   await Promise.all(reservations.map((reservation) => reservation.release().catch(() => {})))
 
 /** Returns a generator of wallets whose keys this process creates. The generator sends nothing to a server. */
-function withoutServer({ io, signals: { signal } }: Deps, flags: GenerateFlags): WalletGenerator {
+function createOfflineGenerator({ io, signals: { signal } }: Deps, flags: GenerateFlags): WalletGenerator {
   const ofServer = {
     '--local': flags.local,
     '--base-url': flags.baseUrl,
@@ -112,13 +112,13 @@ function withoutServer({ io, signals: { signal } }: Deps, flags: GenerateFlags):
     throw flagError(flag, "can't be used with --offline, which sends nothing to a server", `Omit ${flag} or --offline.`)
   }
   const kind = keyKind(flags.blockchain)
-  return async ({ reservations, password, made: newWallets }) => {
+  return async ({ reservations, password, generatedWallets: newWallets }) => {
     const progress = await io.progress('Generating the wallet')
     try {
       for (const [i, reservation] of reservations.entries()) {
         signal.throwIfAborted()
         if (reservations.length > 1) progress.update(`Wallet ${i + 1} of ${reservations.length}`)
-        newWallets.push(await storeKey({ key: newKey(kind), reservation, password, signal }))
+        newWallets.push(await storeKey({ key: generateKey(kind), reservation, password, signal }))
       }
     } finally {
       progress.stop()

@@ -20,7 +20,7 @@ export interface GeneratorInput {
   folder: string
   password: Secret
   /** The generated wallets. A wallet is added when it is complete. */
-  made: NewWallet[]
+  generatedWallets: NewWallet[]
 }
 
 /** Generates a wallet for each reservation. */

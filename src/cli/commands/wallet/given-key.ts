@@ -6,11 +6,11 @@ import { readText } from '../../../config/read-text.ts'
 import { flagError, GdnError, messageOf } from '../../../core/errors.ts'
 import { Secret } from '../../../core/secret.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
-import { nameFileOfPassword, openKeystore } from '../../../keystore/open.ts'
+import { addPasswordFileHint, openKeystore } from '../../../keystore/open.ts'
 import { parseKeystore } from '../../../keystore/parse.ts'
 import { readSecretFile } from '../../../keystore/private-file.ts'
 import type { WalletKey } from '../../../keystore/private-key.ts'
-import { readPath } from '../../../wallet/derivation-path.ts'
+import { parsePath } from '../../../wallet/derivation-path.ts'
 import { isMnemonic, looksLikeKey, parsePrivateKey } from '../../../wallet/read-key.ts'
 import { cannotPromptError } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -19,7 +19,7 @@ import { readInput } from '../../io/request-file.ts'
 import { askSecret, mayPrompt } from '../../prompt/ask-missing.ts'
 import { readPassword } from './password.ts'
 import { keyKind } from './wallet-record.ts'
-import { whileOpening } from './while-opening.ts'
+import { openWithProgress } from './while-opening.ts'
 
 export interface KeyFlags {
   blockchain?: Blockchain
@@ -43,14 +43,14 @@ export async function readImportedKey(deps: Deps, file: string | null, flags: Ke
   const { io } = deps
   checkFlags(io, file, flags)
   const name = file ?? 'stdin'
-  const text = file === null ? await fromStdin(io, flags) : await fromFile(file, deps.cwd)
+  const text = file === null ? await readFromStdin(io, flags) : await readFromFile(file, deps.cwd)
   const keyAndPassword = isKeystore(text)
     ? await openImportedKey(deps, text, name, flags)
     : { key: await parseKey(text, name, flags), password: null }
   const { blockchain } = flags
-  if (blockchain !== undefined && keyKind(blockchain) !== keyFormat(keyAndPassword.key)) {
+  if (blockchain !== undefined && keyKind(blockchain) !== findKeyKind(keyAndPassword.key)) {
     const kinds = { evm: 'an EVM key', solana: 'a Solana key' }
-    throw new GdnError('usage', `is ${blockchain}, but ${name} has ${kinds[keyFormat(keyAndPassword.key)]}`, {
+    throw new GdnError('usage', `is ${blockchain}, but ${name} has ${kinds[findKeyKind(keyAndPassword.key)]}`, {
       place: { flag: '--blockchain' },
       hint: 'Omit the flag, which is only for mnemonics.',
     })
@@ -60,7 +60,7 @@ export async function readImportedKey(deps: Deps, file: string | null, flags: Ke
 }
 
 const isKeystore = (text: string) => text.trimStart().startsWith('{')
-const keyFormat = ({ address }: WalletKey) => (address.startsWith('0x') ? 'evm' : 'solana')
+const findKeyKind = ({ address }: WalletKey) => (address.startsWith('0x') ? 'evm' : 'solana')
 
 /** Checks the flags before a key is read or typed. */
 function checkFlags({ stdin }: Io, file: string | null, { blockchain, path, passwordFile }: KeyFlags): void {
@@ -73,14 +73,14 @@ function checkFlags({ stdin }: Io, file: string | null, { blockchain, path, pass
   }
   if (path === undefined) return
   const keyError = (message: string) => flagError('--path', message)
-  const parts = readPath(path)
+  const parts = parsePath(path)
   if (parts === null) throw keyError("must be a derivation path such as m/44'/60'/0'/0/0")
   if (keyKind(blockchain) === 'solana' && parts.some(({ hardened }) => !hardened)) {
     throw keyError("must have ' after each number: Solana supports only hardened keys")
   }
 }
 
-async function fromStdin(io: Io, flags: KeyFlags): Promise<string> {
+async function readFromStdin(io: Io, flags: KeyFlags): Promise<string> {
   if (io.stdin.isTTY !== true) return await readInput(io, '-')
   if (!mayPrompt(io)) throw cannotPromptError('<file>', 'Pipe the key in, or pass a file.')
   return await askSecret(io, {
@@ -99,7 +99,7 @@ async function fromStdin(io: Io, flags: KeyFlags): Promise<string> {
   })
 }
 
-async function fromFile(typedPath: string, cwd: string): Promise<string> {
+async function readFromFile(typedPath: string, cwd: string): Promise<string> {
   if (looksLikeKey(typedPath)) {
     new Secret(typedPath)
     throw new GdnError('usage', 'is a key or mnemonic, and every user of this machine can read arguments', {
@@ -132,8 +132,8 @@ async function openImportedKey(
   // Report a damaged file before the password prompt.
   parseKeystore(text, name)
   const password = await readPassword(deps.io, passwordFile)
-  const { address, privateKey } = await whileOpening(deps, () =>
-    openKeystore(text, password, name).catch(nameFileOfPassword(passwordFile)),
+  const { address, privateKey } = await openWithProgress(deps, () =>
+    openKeystore(text, password, name).catch(addPasswordFileHint(passwordFile)),
   )
   return { key: { address: checksumAddress(address), privateKey }, password }
 }

@@ -8,7 +8,7 @@ import { addMember, deleteGroup, savedGroups } from '../../../state/groups.ts'
 import { type State, withState } from '../../../state/open-state.ts'
 import type { AddressBook } from '../../../wallet/address-book.ts'
 import { checkWalletFolder } from '../../../wallet/folder.ts'
-import { isName, readName } from '../../../wallet/names.ts'
+import { isValidName, readName } from '../../../wallet/names.ts'
 import { refuseTaken } from '../../../wallet/new-names.ts'
 import { clearReservation } from '../../../wallet/reservation.ts'
 import { GdnCommand, requiredFlagError } from '../../command.ts'
@@ -31,14 +31,14 @@ const VIEW: View = {
   sparse: ['error'],
   cells: ({ name, ...record }) => ({ ...record, name: name === null ? '' : `@${name}` }),
 }
-const GROUPS: View = {
+const GROUPS_VIEW: View = {
   fields: ['name', 'members', 'created_at'],
   columns: ['name', 'members'],
   id: 'name',
   plural: 'groups',
   cells: ({ name, members, ...record }) => ({ ...record, name: `@${name}`, members: (members as string[]).join(' ') }),
 }
-const MEMBER = { flag: '<member>' }
+const MEMBER_PLACE = { flag: '<member>' }
 
 export function command(deps: Deps, run = group): GdnCommand {
   const repeatable = { parse: notEmpty, repeatable: true }
@@ -94,7 +94,7 @@ export async function group(
 }
 
 async function printGroups(io: Io, book: AddressBook, flags: GroupFlags): Promise<void> {
-  const output = createOutput(io, flags, GROUPS)
+  const output = createOutput(io, flags, GROUPS_VIEW)
   if (book.problem !== null) throw book.problem
   const groups = book.groups()
   if (groups.length === 0 && output.mode === 'table') {
@@ -111,20 +111,22 @@ const withoutMembers = (members: readonly string[], excluded: readonly string[])
 }
 
 /** Returns the members of a group after a change. Throws a GdnError if the change isn't possible. */
-type Change = (before: readonly string[]) => string[]
+type MembersChange = (before: readonly string[]) => string[]
 
-function replaceAll(book: AddressBook, typedMembers: readonly string[], { add, remove }: GroupFlags): Change {
+function replaceAll(book: AddressBook, typedMembers: readonly string[], { add, remove }: GroupFlags): MembersChange {
   const flag = add === undefined ? '--remove' : '--add'
   if (add !== undefined || remove !== undefined) {
     throw flagError(flag, "can't be used with <member>, which replaces all members", 'Use one of them.')
   }
-  const members = checkedMembers(book, typedMembers, [])
+  const members = resolveMembers(book, typedMembers, [])
   return () => members
 }
 
-function changeSome(book: AddressBook, name: string, { add = [], remove = [] }: GroupFlags): Change {
+function changeSome(book: AddressBook, name: string, { add = [], remove = [] }: GroupFlags): MembersChange {
   book.group(name, { flag: '<group>' })
-  const removed = remove.map((typed) => (isName(typed) || anyAddressProblem(typed) ? typed : checksumAddress(typed)))
+  const removed = remove.map((typed) =>
+    isValidName(typed) || anyAddressProblem(typed) ? typed : checksumAddress(typed),
+  )
   return (before) => {
     const missing = withoutMembers(removed, before)[0]
     if (missing !== undefined) {
@@ -134,7 +136,7 @@ function changeSome(book: AddressBook, name: string, { add = [], remove = [] }: 
       throw flagError('--remove', `${quoted(missing)} is not a member of @${name}`, hint)
     }
     const remaining = withoutMembers(before, removed)
-    const members = [...remaining, ...checkedMembers(book, add, remaining, { flag: '--add' })]
+    const members = [...remaining, ...resolveMembers(book, add, remaining, { flag: '--add' })]
     if (members.length > 0) return members
     throw flagError('--remove', 'would remove all members', `Run \`gdn wallet rm ${name}\` to delete the group.`)
   }
@@ -146,17 +148,17 @@ function changeSome(book: AddressBook, name: string, { add = [], remove = [] }: 
  * @param existing the members that the group keeps
  * @throws GdnError `usage` for an unknown or repeated member, or a group
  */
-function checkedMembers(
+function resolveMembers(
   book: AddressBook,
   typedMembers: readonly string[],
   existing: readonly string[],
-  place = MEMBER,
+  place = MEMBER_PLACE,
 ): string[] {
   const members = new Map(existing.map((member) => [memberRecord(book, member).address ?? member, member]))
   const added: string[] = []
   for (const typed of typedMembers) {
-    const address = isName(typed) ? resolveMember(book, typed, place) : checkedAddress(book, typed, place)
-    const member = isName(typed) ? typed : address
+    const address = isValidName(typed) ? resolveMember(book, typed, place) : checkMemberAddress(book, typed, place)
+    const member = isValidName(typed) ? typed : address
     const memberWithAddress = members.get(address)
     if (memberWithAddress !== undefined) {
       const repeated = existing.includes(member) ? 'is already a member' : 'is repeated'
@@ -179,7 +181,7 @@ function resolveMember(book: AddressBook, typed: string, place: Place): string {
   throw new GdnError('usage', `${typed} is a group, which can't be a member of a group`, { place, hint })
 }
 
-function checkedAddress(book: AddressBook, typed: string, place: Place): string {
+function checkMemberAddress(book: AddressBook, typed: string, place: Place): string {
   const problem = anyAddressProblem(typed)
   if (problem === null) return checksumAddress(typed)
   const hint = book.names().has(typed) ? `Did you mean @${typed}?` : undefined
@@ -188,7 +190,7 @@ function checkedAddress(book: AddressBook, typed: string, place: Place): string 
 
 /** Returns the record of a member. If a name can't be resolved, the record contains the reason. */
 function memberRecord(book: AddressBook, member: string): DataRecord {
-  if (!isName(member)) return { name: null, address: member }
+  if (!isValidName(member)) return { name: null, address: member }
   const name = member.slice(1)
   try {
     return { name, address: book.resolve(member, {}) }
@@ -201,7 +203,7 @@ function memberRecord(book: AddressBook, member: string): DataRecord {
 /** Changes a group in one transaction. Returns its members before and after the change. */
 async function save(
   { env, signals: { signal }, now }: Deps,
-  { name, change, stateDir }: { name: string; change: Change; stateDir: string | undefined },
+  { name, change, stateDir }: { name: string; change: MembersChange; stateDir: string | undefined },
 ): Promise<{ before: string[]; members: string[] }> {
   const folder = walletsDirectory(env)
   checkWalletFolder(folder)

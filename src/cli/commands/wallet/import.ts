@@ -1,4 +1,4 @@
-import { sameAddress } from '../../../api/same-address.ts'
+import { isSameAddress } from '../../../api/same-address.ts'
 import { walletsDirectory } from '../../../config/paths.ts'
 import type { AddressBook } from '../../../wallet/address-book.ts'
 import { readName } from '../../../wallet/names.ts'
@@ -66,7 +66,7 @@ export async function importWallet(deps: Deps, file: string | undefined, flags: 
   )
 
   const isUnchanged = async (): Promise<boolean> => {
-    const holder = holderOf(book, key.address, typedName)
+    const holder = findKeystoreByAddress(book, key.address, typedName)
     if (holder === undefined) return false
     await output.one({ ...walletRecord(holder), status: 'unchanged' })
     io.note(`@${holder.name} already has this key. Its file and password are unchanged.`)
@@ -99,11 +99,11 @@ async function store(deps: Deps, options: Parameters<typeof storeKey>[0]) {
 }
 
 /** Returns the keystore with an address and, if a name is given, with this name. */
-function holderOf(book: AddressBook, address: string, name: string | undefined) {
+function findKeystoreByAddress(book: AddressBook, address: string, name: string | undefined) {
   for (const wallet of book.list()) {
     const { kind, file, address: its } = wallet
     if (kind !== 'keystore' || file === null || its === null || (name !== undefined && wallet.name !== name)) continue
-    if (sameAddress(its, address)) return { name: wallet.name, address: its, file }
+    if (isSameAddress(its, address)) return { name: wallet.name, address: its, file }
   }
   return undefined
 }

@@ -6,7 +6,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addStateDirFlag, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
-import { localTimeIn } from '../../text/local-time.ts'
+import { formatTextAsLocalTime } from '../../text/local-time.ts'
 
 const VIEW: View = {
   fields: ['name', 'address', 'kind', 'created_at', 'file', 'members', 'error'],
@@ -29,7 +29,7 @@ export function command(deps: Deps, run = list): GdnCommand {
 
 export async function list(deps: Deps, flags: OutputFlags): Promise<void> {
   const { io } = deps
-  const dayOf = (at: string) => (io.stdoutTty ? localTimeIn(at) : at).slice(0, 10)
+  const dayOf = (at: string) => (io.stdoutTty ? formatTextAsLocalTime(at) : at).slice(0, 10)
   const cells = (record: DataRecord) => ({
     ...record,
     name: `@${record.name}`,

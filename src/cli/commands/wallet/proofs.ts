@@ -3,19 +3,19 @@ import { Readable } from 'node:stream'
 import { count } from '../../../core/count.ts'
 import { flagError, formatProblem } from '../../../core/errors.ts'
 import type { ManifestSource } from '../../../manifest/source.ts'
-import { groupList } from '../../../wallet/group-list.ts'
-import { isName } from '../../../wallet/names.ts'
+import { buildGroupList } from '../../../wallet/group-list.ts'
+import { isValidName } from '../../../wallet/names.ts'
 import { buildProofs, type ParamsFile } from '../../../wallet/proofs/build-proofs.ts'
 import { PROOF_FORMATS, type ProofFormat } from '../../../wallet/proofs/leaf-formats.ts'
-import { inChunks, type ProofSet, proofMembers } from '../../../wallet/proofs/proof-set.ts'
+import { joinInChunks, type ProofSet, proofMembers } from '../../../wallet/proofs/proof-set.ts'
 import { refuseOtherFiles, writeProofs } from '../../../wallet/proofs/write-proofs.ts'
-import { namesOf } from '../../batch/options/manifest-options.ts'
+import { createNameResolver } from '../../batch/options/manifest-options.ts'
 import { GdnCommand, requiredFlagError } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, notEmpty, type OutputFlags, oneOf } from '../../flags/common.ts'
 import { type Io, safe } from '../../io/io.ts'
 import { withProgress } from '../../io/progress.ts'
-import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
+import { parseRequest, readInput, toInputName } from '../../io/request-file.ts'
 import { createOutput, type DataRecord, type Output, type View } from '../../render/output.ts'
 
 const VIEW: View = {
@@ -71,8 +71,8 @@ export async function proofs(deps: Deps, list: string, flags: ProofsFlags): Prom
   if (out !== null) await refuseOtherFiles(out, replace)
   const { set, warnings, summary } = await withProgress(io, 'Reading the list', async ({ update }) => {
     const params = flags.params === undefined ? null : await readParams(io, flags.params)
-    const source = await sourceOf(deps, list)
-    const names = namesOf(deps)
+    const source = await openListSource(deps, list)
+    const names = createNameResolver(deps)
     const { set, warnings } = await buildProofs(source, format, { params, names, signal, onProgress: update })
     const receivers = set.receivers.length
     const summary = { format, root: set.tree.node(0), receivers, leaf_encoding: set.format.encoding }
@@ -86,21 +86,24 @@ export async function proofs(deps: Deps, list: string, flags: ProofsFlags): Prom
     io.warn(`  ${warning.hint}`)
   }
   const record = { ...summary, warnings }
-  if (out === null && isJson(output)) return await printAll(io, set, record, output)
+  if (out === null && isJsonOutput(output)) return await printAll(io, set, record, output)
   await output.one(record)
   if (out === null) io.note('To write the proofs for a claim page, add `--out <dir>`. To print them, add `--json`.')
 }
 
 /** Opens the list: a file, standard input, or a group. Each address of a group counts only once. */
-async function sourceOf({ io, addresses }: Pick<Deps, 'io' | 'addresses'>, list: string): Promise<ManifestSource> {
+async function openListSource(
+  { io, addresses }: Pick<Deps, 'io' | 'addresses'>,
+  list: string,
+): Promise<ManifestSource> {
   if (list === '-') return { stdin: io.stdin }
-  if (!isName(list)) return { path: list }
-  const { text, note } = groupList(await addresses(), list, { flag: '<list>' })
+  if (!isValidName(list)) return { path: list }
+  const { text, note } = buildGroupList(await addresses(), list, { flag: '<list>' })
   if (note !== null) io.note(`${note}.`)
   return { stdin: Readable.from([Buffer.from(text)]), name: list }
 }
 
-const isJson = ({ mode }: Output) => mode === 'json' || mode === 'ndjson'
+const isJsonOutput = ({ mode }: Output) => mode === 'json' || mode === 'ndjson'
 
 /** Rejects contradictory flags before anything is read. Returns the format. */
 function checkFlags(list: string, { format, params, out, force, fields }: ProofsFlags, output: Output): ProofFormat {
@@ -113,7 +116,7 @@ function checkFlags(list: string, { format, params, out, force, fields }: Proofs
   }
   if (list === '-' && params === '-') throw flagError('--params', 'standard input is already the list', 'Use a file.')
   if (force === true && out === undefined) throw flagError('--force', 'requires --out', 'Add --out <dir>.')
-  const printsProofs = out === undefined && isJson(output)
+  const printsProofs = out === undefined && isJsonOutput(output)
   if (fields?.some((field) => field.startsWith('proofs.') || (field === 'proofs' && !printsProofs))) {
     throw flagError('--fields', 'proofs can only be printed in full, as JSON', 'Use --json --fields root,proofs.')
   }
@@ -121,7 +124,7 @@ function checkFlags(list: string, { format, params, out, force, fields }: Proofs
 }
 
 async function readParams(io: Io, path: string): Promise<ParamsFile> {
-  const name = nameOfInput(path)
+  const name = toInputName(path)
   return { name, params: parseRequest(await readInput(io, path), name) }
 }
 
@@ -133,7 +136,7 @@ async function printAll(io: Io, set: ProofSet, summary: DataRecord, { fields, pi
     const name = `${separator}${JSON.stringify(field)}:`
     separator = ','
     if (field !== 'proofs') await io.data(name + JSON.stringify(picked[field]))
-    else for (const text of inChunks(proofMembers(set, set.receivers.keys()), `${name}{`, '}')) await io.data(text)
+    else for (const text of joinInChunks(proofMembers(set, set.receivers.keys()), `${name}{`, '}')) await io.data(text)
   }
   await io.data('}\n')
 }

@@ -6,7 +6,7 @@ import type { Sql } from '../../../sqlite/shared-database.ts'
 import { deleteAddress } from '../../../state/addresses.ts'
 import { deleteGroup, savedGroups } from '../../../state/groups.ts'
 import { statePath, withState } from '../../../state/open-state.ts'
-import { KEYSTORE_ENDING } from '../../../wallet/folder.ts'
+import { KEYSTORE_EXTENSION } from '../../../wallet/folder.ts'
 import { readName } from '../../../wallet/names.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -36,9 +36,9 @@ export async function rm(deps: Deps, typed: string, flags: RmFlags): Promise<voi
   const output = createOutput(io, flags, VIEW)
   const place = { flag: '<wallet>' }
   const name = readName(typed, place)
-  const deleted = await deleteSaved(stateDirectory(env, flags.stateDir), name, signals.signal)
+  const deleted = await deleteSavedName(stateDirectory(env, flags.stateDir), name, signals.signal)
   if (deleted === null) {
-    const keystore = join(walletsDirectory(env), name + KEYSTORE_ENDING)
+    const keystore = join(walletsDirectory(env), name + KEYSTORE_EXTENSION)
     if (existsSync(keystore)) {
       throw new GdnError('usage', `@${name} is a wallet: gdn never deletes keys`, {
         place,
@@ -63,7 +63,7 @@ interface DeletedName {
   groups: string[]
 }
 
-async function deleteSaved(stateDir: string, name: string, signal: AbortSignal): Promise<DeletedName | null> {
+async function deleteSavedName(stateDir: string, name: string, signal: AbortSignal): Promise<DeletedName | null> {
   if (!existsSync(statePath(stateDir))) return null
   const remove = (sql: Sql): DeletedName | null => {
     const address = deleteAddress(sql, name)

@@ -2,9 +2,9 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { createOutput, isOutputRequested, type View } from '../../render/output.ts'
-import { localTimeIn } from '../../text/local-time.ts'
+import { formatTextAsLocalTime } from '../../text/local-time.ts'
 import { type AccountFlags, addAccountFlags, signedUrlRequest } from './account.ts'
-import { signedUrl } from './wallet-source.ts'
+import { requestSignedUrl } from './wallet-source.ts'
 
 export interface UrlFlags extends OutputFlags, ServerFlags, AccountFlags {}
 
@@ -32,17 +32,17 @@ export async function url(deps: Deps, flags: UrlFlags): Promise<void> {
   const output = createOutput(io, flags, VIEW)
   const settings = await deps.settings(flags)
   const request = await signedUrlRequest(io, flags, settings)
-  const signed = await signedUrl(deps, await deps.connect(settings), request)
-  const expires_at = expiryOf(signed)
+  const signed = await requestSignedUrl(deps, await deps.connect(settings), request)
+  const expires_at = parseExpiry(signed)
   // Print the URL on a separate line, so that the user can copy it.
   if (isOutputRequested(flags)) await output.one({ url: signed.href, expires_at })
   else await io.data(`${signed.href}\n`)
   if (expires_at !== null)
-    io.note(`Anyone with the URL can use it until ${io.stderrTty ? localTimeIn(expires_at) : expires_at}.`)
+    io.note(`Anyone with the URL can use it until ${io.stderrTty ? formatTextAsLocalTime(expires_at) : expires_at}.`)
 }
 
 /** Returns the expiry time in the URL; null if the URL has none. */
-function expiryOf({ searchParams }: URL): string | null {
+function parseExpiry({ searchParams }: URL): string | null {
   const seconds = searchParams.get('expiry') ?? ''
   const at = new Date(/^\d{1,12}$/.test(seconds) ? Number(seconds) * 1000 : Number.NaN)
   return Number.isNaN(at.getTime()) ? null : at.toISOString().replace('.000Z', 'Z')

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { getpresignedurl } from '../../../api/endpoints/getpresignedurl.ts'
 import { createTransport } from '../../../client/create-transport.ts'
-import { proxyOf } from '../../../config/proxy.ts'
+import { readProxies } from '../../../config/proxy.ts'
 import { messageOf } from '../../../core/errors.ts'
 import type { WalletSource } from '../../../wallet/generate.ts'
 import { checkSignedUrl } from '../../../wallet/signed-url.ts'
@@ -17,7 +17,7 @@ type Request = z.output<typeof getpresignedurl.request>
 /**
  * Returns a validated signed URL from the server. The request has no effect, so it is retried after transient failures.
  */
-export async function signedUrl(deps: Deps, { client, settings }: Connection, request: Request): Promise<URL> {
+export async function requestSignedUrl(deps: Deps, { client, settings }: Connection, request: Request): Promise<URL> {
   const { response } = await client.call('getpresignedurl', request, { signal: deps.signals.signal })
   return checkSignedUrl(response.url, { baseUrl: client.baseUrl, walletUrl: settings.walletUrl })
 }
@@ -29,10 +29,10 @@ export async function walletSource(
   request: Request,
 ): Promise<WalletSource & { close(): Promise<void> }> {
   const { io, env, signals } = deps
-  const proxy = connection.server.isLoopback ? undefined : proxyOf(env)
+  const proxy = connection.server.isLoopback ? undefined : readProxies(env)
   const transport = await createTransport('single', { proxy })
   return {
-    signedUrl: () => signedUrl(deps, connection, request),
+    signedUrl: () => requestSignedUrl(deps, connection, request),
     async call(url) {
       const started = performance.now()
       // The query and the response body are secret, so omit them.

@@ -1,4 +1,4 @@
-import { orAborted } from '../../../core/or-aborted.ts'
+import { rejectOnAbort } from '../../../core/or-aborted.ts'
 import type { Deps } from '../../deps.ts'
 
 /**
@@ -6,13 +6,13 @@ import type { Deps } from '../../deps.ts'
  *
  * @throws the signal's reason as soon as the command is interrupted
  */
-export async function whileOpening<Opened>(
+export async function openWithProgress<Opened>(
   { io, signals }: Pick<Deps, 'io' | 'signals'>,
   open: () => Promise<Opened>,
 ): Promise<Opened> {
   const progress = await io.progress('Opening the keystore')
   try {
-    return await orAborted(open(), signals.signal)
+    return await rejectOnAbort(open(), signals.signal)
   } finally {
     progress.stop()
   }

@@ -1,14 +1,14 @@
 import { EVENT_TYPES } from '../../../api/webhook-events.ts'
 import { GdnCommand, requiredFlagError } from '../../command.ts'
 import { addBackendFlags } from '../../connect/add-backend-flags.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, withBackendDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { email } from '../../flags/email.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, isOutputRequested } from '../../render/output.ts'
 import { eventTypes } from './event-types.ts'
-import { warnPrivate } from './warn-private.ts'
+import { warnOfPrivateAddress } from './warn-private.ts'
 import { webhookView } from './webhook-view.ts'
 
 export interface AddFlags extends OutputFlags, DataDirFlags {
@@ -54,7 +54,7 @@ export async function add(deps: Deps, text: string, flags: AddFlags): Promise<vo
   const { href: url, isPrivate } = checkWebhookUrl(text, '<url>')
   const request = { url, events: flags.event.flat(), email: flags.email, now: deps.now() }
   const { addWebhook } = await import('../../../server/admin/webhooks.ts')
-  const { webhook, secret, others } = await onDatabase(deps, flags, (store) => addWebhook(store, request))
+  const { webhook, secret, others } = await withBackendDatabase(deps, flags, (store) => addWebhook(store, request))
   if (isOutputRequested(flags)) await output.one({ ...webhook, signing_secret: secret.disclose() })
   else await io.data(`${secret.disclose()}\n`)
   const account = webhook.email === null ? 'the local account' : safe(webhook.email)
@@ -74,5 +74,5 @@ export async function add(deps: Deps, text: string, flags: AddFlags): Promise<vo
       ),
     )
   }
-  if (isPrivate) await warnPrivate(deps, flags)
+  if (isPrivate) await warnOfPrivateAddress(deps, flags)
 }

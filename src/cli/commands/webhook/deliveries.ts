@@ -1,15 +1,15 @@
 import { GdnCommand } from '../../command.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, withBackendDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, integer, type OutputFlags, oneOf } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
 import { DELIVERY_VIEW } from './webhook-view.ts'
 
-const STATES = ['waiting', 'delivered', 'failed'] as const
+const DELIVERY_STATES = ['waiting', 'delivered', 'failed'] as const
 const DEFAULT_LIMIT = 50
 
 export interface DeliveriesFlags extends OutputFlags, DataDirFlags {
-  state?: (typeof STATES)[number]
+  state?: (typeof DELIVERY_STATES)[number]
   limit?: number
 }
 
@@ -23,7 +23,11 @@ export function command(deps: Deps, run = deliveries): GdnCommand {
     ],
   })
     .argument('<webhook>')
-    .valueFlag('--state <state>', `Show only deliveries in this state: ${STATES.join(', ')}`, oneOf(STATES))
+    .valueFlag(
+      '--state <state>',
+      `Show only deliveries in this state: ${DELIVERY_STATES.join(', ')}`,
+      oneOf(DELIVERY_STATES),
+    )
     .valueFlag('--limit <n>', `Maximum number of deliveries (${DEFAULT_LIMIT})`, integer(1, 100_000))
     .with(addDataDirFlag, addOutputFlags)
     .action(async (id: string, flags: DeliveriesFlags) => await run(deps, id, flags))
@@ -33,7 +37,7 @@ export async function deliveries(deps: Deps, id: string, flags: DeliveriesFlags)
   const output = createOutput(deps.io, flags, DELIVERY_VIEW)
   const { state, limit = DEFAULT_LIMIT } = flags
   const { listDeliveries } = await import('../../../server/admin/webhooks.ts')
-  const records = await onDatabase(deps, flags, (store) => listDeliveries(store, id, { state, limit }))
+  const records = await withBackendDatabase(deps, flags, (store) => listDeliveries(store, id, { state, limit }))
   if (records.length === 0) deps.io.note('No deliveries found.')
   await output.many(records.map((delivery) => ({ ...delivery })))
 }

@@ -1,6 +1,6 @@
 import { GdnCommand } from '../../command.ts'
 import { addBackendFlags } from '../../connect/add-backend-flags.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, withBackendDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
@@ -27,7 +27,7 @@ export function command(deps: Deps, run = list): GdnCommand {
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, webhookView(deps.io))
   const { listWebhooks } = await import('../../../server/admin/webhooks.ts')
-  const webhooks = await onDatabase(deps, flags, (store) => listWebhooks(store, deps.now()))
+  const webhooks = await withBackendDatabase(deps, flags, (store) => listWebhooks(store, deps.now()))
   if (webhooks.length === 0)
     deps.io.note(addBackendFlags('There are no webhooks. Run `gdn webhook add` to create one.', flags))
   await output.many(webhooks.map((webhook) => ({ ...webhook })))

@@ -1,7 +1,7 @@
 import { count } from '../../../core/count.ts'
 import { flagError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, withBackendDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, duration, type OutputFlags, wordList } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
@@ -38,7 +38,9 @@ export async function replay(deps: Deps, id: string, flags: ReplayFlags): Promis
   const eventIds = flags.id === undefined ? undefined : [...new Set(flags.id.flat())]
   const choice = { eventIds, since: flags.since === undefined ? undefined : now - flags.since }
   const { replayDeliveries } = await import('../../../server/admin/webhooks.ts')
-  const { webhook, replayed } = await onDatabase(deps, flags, (store) => replayDeliveries(store, id, choice, now))
+  const { webhook, replayed } = await withBackendDatabase(deps, flags, (store) =>
+    replayDeliveries(store, id, choice, now),
+  )
   await output.one({ ...webhook, replayed })
   deps.io.note(replayed === 0 ? 'No events to replay.' : `The running backend sends ${count(replayed, 'event')} again.`)
 }

@@ -1,5 +1,5 @@
 import { GdnCommand } from '../../command.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, withBackendDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
@@ -29,11 +29,11 @@ export async function rm(deps: Deps, id: string, flags: RmFlags): Promise<void> 
   const output = createOutput(deps.io, flags, webhookView(deps.io))
   const { removeWebhook, showWebhook } = await import('../../../server/admin/webhooks.ts')
   if (!flags.yes) {
-    const { url } = await onDatabase(deps, flags, (store) => showWebhook(store, id, deps.now()))
+    const { url } = await withBackendDatabase(deps, flags, (store) => showWebhook(store, id, deps.now()))
     const question = `Delete the webhook to ${safe(url)}, its signing secret and its pending events?`
     await deps.io.confirm(question, '--yes', { message: 'nothing was deleted' })
   }
-  const webhook = await onDatabase(deps, flags, (store) => removeWebhook(store, id, deps.now()))
+  const webhook = await withBackendDatabase(deps, flags, (store) => removeWebhook(store, id, deps.now()))
   if (isOutputRequested(flags)) await output.one({ ...webhook })
   deps.io.note(`Deleted the webhook to ${safe(webhook.url)}.`)
 }

@@ -1,5 +1,5 @@
 import { GdnCommand } from '../../command.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, withBackendDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
@@ -21,6 +21,6 @@ export async function show(deps: Deps, id: string, flags: ShowFlags): Promise<vo
   const output = createOutput(deps.io, flags, webhookView(deps.io))
   const { showWebhook } = await import('../../../server/admin/webhooks.ts')
   await output.one({
-    ...(await onDatabase(deps, flags, (store) => showWebhook(store, id, deps.now()))),
+    ...(await withBackendDatabase(deps, flags, (store) => showWebhook(store, id, deps.now()))),
   })
 }

@@ -1,7 +1,7 @@
 import type { EventType } from '../../../api/webhook-events.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, withBackendDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
@@ -9,7 +9,7 @@ import { DELIVERY_VIEW } from './webhook-view.ts'
 
 /** Maximum time to wait for the delivery. An attempt takes at most 10 s, and the backend polls twice a second. */
 const WAIT_MS = 15_000
-const LOOK_EVERY_MS = 150
+const POLL_INTERVAL_MS = 150
 
 export type TestFlags = OutputFlags & DataDirFlags
 
@@ -27,11 +27,11 @@ export function command(deps: Deps, run = test): GdnCommand {
 export async function test(deps: Deps, id: string, flags: TestFlags, type?: EventType): Promise<void> {
   const output = createOutput(deps.io, flags, DELIVERY_VIEW)
   const { showDelivery, testWebhook } = await import('../../../server/admin/webhooks.ts')
-  const delivery = await onDatabase(deps, flags, async (store) => {
+  const delivery = await withBackendDatabase(deps, flags, async (store) => {
     const eventId = await testWebhook(store, id, type)
     let current = await showDelivery(store, id, eventId)
-    for (let waited = 0; current.state === 'waiting' && waited < WAIT_MS; waited += LOOK_EVERY_MS) {
-      await deps.sleep(LOOK_EVERY_MS, deps.signals.signal)
+    for (let waited = 0; current.state === 'waiting' && waited < WAIT_MS; waited += POLL_INTERVAL_MS) {
+      await deps.sleep(POLL_INTERVAL_MS, deps.signals.signal)
       current = await showDelivery(store, id, eventId)
     }
     return current

@@ -1,12 +1,12 @@
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, withBackendDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, notEmpty, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, isOutputRequested } from '../../render/output.ts'
 import { eventTypes } from './event-types.ts'
-import { warnPrivate } from './warn-private.ts'
+import { warnOfPrivateAddress } from './warn-private.ts'
 import { webhookView } from './webhook-view.ts'
 
 export interface UpdateFlags extends OutputFlags, DataDirFlags {
@@ -46,8 +46,8 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
   const target = flags.url === undefined ? undefined : checkWebhookUrl(flags.url, '--url')
   const changes = { url: target?.href, events: flags.event?.flat() }
   const { updateWebhook } = await import('../../../server/admin/webhooks.ts')
-  const webhook = await onDatabase(deps, flags, (store) => updateWebhook(store, id, changes, deps.now()))
+  const webhook = await withBackendDatabase(deps, flags, (store) => updateWebhook(store, id, changes, deps.now()))
   if (isOutputRequested(flags)) await output.one({ ...webhook })
   io.note(`The webhook to ${safe(webhook.url)} receives ${webhook.events.join(', ')}.`)
-  if (target?.isPrivate) await warnPrivate(deps, flags)
+  if (target?.isPrivate) await warnOfPrivateAddress(deps, flags)
 }

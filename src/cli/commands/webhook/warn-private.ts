@@ -1,4 +1,4 @@
-import { runningBackend } from '../../../config/local-backend.ts'
+import { findRunningBackend } from '../../../config/local-backend.ts'
 import { type DataDirFlags, databasePlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 
@@ -6,9 +6,9 @@ import type { Deps } from '../../deps.ts'
  * Warns that a backend may not deliver to a private URL, unless this machine's running backend has
  * --allow-private-files.
  */
-export async function warnPrivate(deps: Deps, flags: DataDirFlags): Promise<void> {
+export async function warnOfPrivateAddress(deps: Deps, flags: DataDirFlags): Promise<void> {
   const { dataDir, database } = databasePlace(deps, flags)
-  const running = database.url === undefined ? await runningBackend(dataDir) : null
+  const running = database.url === undefined ? await findRunningBackend(dataDir) : null
   if (running?.options?.['--allow-private-files'] === true) return
   deps.io.warn(
     'Only a backend with --allow-private-files delivers to a private address, or to a port other than 80 and 443.',

@@ -1,7 +1,7 @@
 import type { Io } from '../../io/io.ts'
 import type { View } from '../../render/view.ts'
 
-const VIEW: View = {
+const WEBHOOK_VIEW: View = {
   fields: [
     ...['id', 'url', 'events', 'email', 'status', 'waiting', 'delivered', 'failed', 'failing_since', 'created_at'],
   ],
@@ -12,8 +12,8 @@ const VIEW: View = {
 
 /** Returns the view of webhooks. If a webhook has several event types, a terminal shows only their number. */
 export const webhookView = ({ stdoutTty }: Pick<Io, 'stdoutTty'>, ...more: string[]): View => ({
-  ...VIEW,
-  fields: [...VIEW.fields, ...more],
+  ...WEBHOOK_VIEW,
+  fields: [...WEBHOOK_VIEW.fields, ...more],
   cells: stdoutTty ? ({ events, ...record }) => ({ ...record, events: shortEvents(events) }) : undefined,
 })
 

@@ -4,7 +4,7 @@ import { gdnCollection } from './contracts/generated/artifacts.ts'
 import type { EvmNetwork, Hex, RawLog } from './network.ts'
 
 const { abi } = gdnCollection
-const topicOf = (eventName: (typeof EVENTS)[number]) => encodeEventTopics({ abi, eventName })[0]
+const encodeTopic = (eventName: (typeof EVENTS)[number]) => encodeEventTopics({ abi, eventName })[0]
 
 const EVENTS = [
   'Transfer',
@@ -16,7 +16,7 @@ const EVENTS = [
   'MaxSupplyChanged',
 ] as const
 /** Topics of the events that change owners, flags and limits. */
-export const EVENT_TOPICS = EVENTS.map(topicOf)
+export const EVENT_TOPICS = EVENTS.map(encodeTopic)
 /** Topics of the ERC-4906 events that updates emit. */
 export const updateTopics = (['MetadataUpdate', 'BatchMetadataUpdate'] as const).map(
   (eventName) => encodeEventTopics({ abi, eventName })[0],
@@ -64,7 +64,7 @@ export interface Mint {
 }
 
 /** Returns the mints in a list of logs, one for each transaction and contract. */
-export function mintsIn(logs: readonly RawLog[]): Mint[] {
+export function decodeMints(logs: readonly RawLog[]): Mint[] {
   const mints = new Map<string, Mint>()
   for (const { topics, address, blockNumber, transactionHash } of logs) {
     const tokenId = topics[3]
@@ -89,7 +89,7 @@ export function mintsIn(logs: readonly RawLog[]): Mint[] {
  */
 export function collectionEvents(logs: readonly RawLog[]): CollectionEvent[] {
   const events = logs.flatMap((log) => {
-    const change = changeOf(log)
+    const change = decodeChange(log)
     if (change === null) return []
     const { transactionHash, address } = log
     const place = { blockNumber: Number(log.blockNumber), logIndex: Number(log.logIndex) }
@@ -98,10 +98,10 @@ export function collectionEvents(logs: readonly RawLog[]): CollectionEvent[] {
   return events.sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex)
 }
 
-function changeOf({ topics, data }: RawLog): CollectionChange | null {
+function decodeChange({ topics, data }: RawLog): CollectionChange | null {
   // Skip mints before decoding, because most events on a busy chain are mints.
   if (topics[0] === TRANSFER && topics[1]?.endsWith(ZERO_TOPIC)) return null
-  const event = decode(topics, data)
+  const event = decodeLog(topics, data)
   if (event === null) return null
   const { eventName, args } = event
   if (eventName === 'Transfer') return { kind: 'transfer', tokenId: args.tokenId, from: args.from, to: args.to }
@@ -118,7 +118,7 @@ function changeOf({ topics, data }: RawLog): CollectionChange | null {
   return eventName === 'MetadataFrozen' ? { kind: 'frozen' } : null
 }
 
-function decode(topics: [Hex, ...Hex[]], data: Hex) {
+function decodeLog(topics: [Hex, ...Hex[]], data: Hex) {
   try {
     return decodeEventLog({ abi, topics, data })
   } catch {

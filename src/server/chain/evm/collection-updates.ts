@@ -19,13 +19,13 @@ export interface UpdateCall {
 
 /** Returns call data that updates tokens. An operator sends the call to the collection. */
 export function encodeUpdate({ sequence, tokenIds, digest }: UpdateCall): Hex {
-  const { firsts, counts } = tokenRuns(tokenIds)
+  const { firsts, counts } = splitIntoRuns(tokenIds)
   return encodeFunctionData({ abi, functionName: 'update', args: [sequence, firsts, counts, digest] })
 }
 
 /** Returns call data that freezes the metadata of at most `MAX_TOKENS_PER_CALL` tokens. An operator sends the call. */
 export function encodeFreeze(tokenIds: readonly bigint[]): Hex {
-  const { firsts, counts } = tokenRuns(tokenIds)
+  const { firsts, counts } = splitIntoRuns(tokenIds)
   return encodeFunctionData({ abi, functionName: 'freeze', args: [firsts, counts] })
 }
 
@@ -50,7 +50,7 @@ export function decodeUpdate(data: Hex): UpdateCall | null {
     const { functionName, args } = decodeFunctionData({ abi, data })
     if (functionName !== 'update') return null
     const [sequence, firsts, counts, digest] = args
-    return { sequence, tokenIds: tokensOf(firsts, counts), digest }
+    return { sequence, tokenIds: expandRuns(firsts, counts), digest }
   } catch {
     return null
   }
@@ -60,14 +60,14 @@ export function decodeUpdate(data: Hex): UpdateCall | null {
 export function decodeFreeze(data: Hex): bigint[] | null {
   try {
     const { functionName, args } = decodeFunctionData({ abi, data })
-    return functionName === 'freeze' ? tokensOf(args[0], args[1]) : null
+    return functionName === 'freeze' ? expandRuns(args[0], args[1]) : null
   } catch {
     return null
   }
 }
 
 /** Splits token IDs into runs of consecutive IDs in ascending order, as the contract expects them. */
-function tokenRuns(tokenIds: readonly bigint[]): { firsts: bigint[]; counts: bigint[] } {
+function splitIntoRuns(tokenIds: readonly bigint[]): { firsts: bigint[]; counts: bigint[] } {
   const firsts: bigint[] = []
   const counts: bigint[] = []
   let next: bigint | null = null
@@ -82,5 +82,5 @@ function tokenRuns(tokenIds: readonly bigint[]): { firsts: bigint[]; counts: big
   return { firsts, counts }
 }
 
-const tokensOf = (firsts: readonly bigint[], counts: readonly bigint[]): bigint[] =>
+const expandRuns = (firsts: readonly bigint[], counts: readonly bigint[]): bigint[] =>
   firsts.flatMap((first, run) => Array.from({ length: Number(counts[run] ?? 0n) }, (_, index) => first + BigInt(index)))

@@ -1,6 +1,6 @@
 import { keccak256 } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { requestOf, type Signer } from './evm-signer.ts'
+import { type Signer, toViemTransaction } from './evm-signer.ts'
 import type { Hex } from './network.ts'
 
 /**
@@ -18,7 +18,7 @@ export function createSigner(key: Hex): Signer {
       return account().address
     },
     async sign(transaction) {
-      const raw = await account().signTransaction(requestOf(transaction))
+      const raw = await account().signTransaction(toViemTransaction(transaction))
       return { raw, hash: keccak256(raw) }
     },
   }

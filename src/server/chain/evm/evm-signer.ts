@@ -13,7 +13,10 @@ export interface UnsignedTransaction {
 }
 
 /** Returns a transaction in the form that viem signs. */
-export function requestOf({ fees: { maxFeePerGas, maxPriorityFeePerGas, legacy }, ...call }: UnsignedTransaction) {
+export function toViemTransaction({
+  fees: { maxFeePerGas, maxPriorityFeePerGas, legacy },
+  ...call
+}: UnsignedTransaction) {
   return legacy
     ? ({ type: 'legacy', ...call, gasPrice: maxFeePerGas } as const)
     : ({ type: 'eip1559', ...call, maxFeePerGas, maxPriorityFeePerGas } as const)
@@ -75,7 +78,7 @@ export type GetSigningTerms = (blockchain: EvmBlockchain) => Promise<SigningTerm
  */
 export type FindSigner = (blockchain: EvmBlockchain, address: string) => Promise<Signer | null>
 
-export const signerAt = ({ admin, operators }: Signers, address: string): Signer | null =>
+export const findSignerByAddress = ({ admin, operators }: Signers, address: string): Signer | null =>
   [...operators, admin].find((signer) => signer?.address === address) ?? null
 
 /** Fees of transactions on embedded chains. Gas is free there, so these fees are far above any base fee. */

@@ -19,57 +19,57 @@ const MAKE_HEADROOM = 1.045
  * SSTORE fails with 2,300 gas or less left (EIP-2200), even if it uses only 100. If the last write of a call is to a
  * slot that the call has already written, the call therefore needs up to this much more gas than it uses.
  */
-const LAST_WRITE = 2_200
+const LAST_WRITE_GAS = 2_200
 
-const MINT_BASE = 61_500
-const LOCKED_EVENT = 1_280
-const NEW_RECEIVER = 22_150
+const MINT_BASE_GAS = 61_500
+const LOCKED_EVENT_GAS = 1_280
+const NEW_RECEIVER_GAS = 22_150
 /** Gas for an owner entry. The contract writes one for every 10 tokens of a run. */
-const OWNER_ENTRY = 23_300
-const PIECE_TOKENS = 10
-const TOKEN = 1_940
-const RUN_CALLDATA = 600
+const OWNER_ENTRY_GAS = 23_300
+const TOKENS_PER_OWNER_ENTRY = 10
+const TOKEN_GAS = 1_940
+const RUN_CALLDATA_GAS = 600
 
-const GRANT_BASE = 86_500
-const GRANT_TOKEN = 55_600
+const GRANT_BASE_GAS = 86_500
+const GRANT_TOKEN_GAS = 55_600
 
 // Worst case: the 9th token of a run of 10, with an approval, to a receiver without tokens. The contract reads 8 slots
 // and writes three new ones. Clearing the approval refunds gas, but only after the execution.
-const TRANSFER = 136_000
+const TRANSFER_GAS = 136_000
 
 /** Gas for a new slot in the bitmap of dynamic tokens or of frozen tokens. */
-const BITMAP_SLOT = 22_700
+const BITMAP_SLOT_GAS = 22_700
 /** Gas for the tokens of a `mintDynamic` bundle, which occupy up to two slots. */
-const DYNAMIC = 2 * BITMAP_SLOT
+const DYNAMIC_BUNDLE_GAS = 2 * BITMAP_SLOT_GAS
 
 // Worst case: no token was ever updated, so every slot of revisions is new.
-const UPDATE_BASE = 61_000
-const UPDATE_RUN = 3_500
+const UPDATE_BASE_GAS = 61_000
+const UPDATE_RUN_GAS = 3_500
 /** Additional gas for a run of several tokens. */
-const UPDATE_LONG_RUN = 500
-const REVISION_TOKENS = 10n
-const REVISIONS_SLOT = 22_700
+const UPDATE_LONG_RUN_GAS = 500
+const TOKENS_PER_REVISIONS_SLOT = 10n
+const REVISIONS_SLOT_GAS = 22_700
 /**
  * Gas to read the bitmaps of dynamic and frozen tokens. A collection that is dynamic as a whole reads only the bitmap
  * of frozen tokens.
  */
-const BITMAP_READS = 4_500
-const BITMAP_TOKENS = 256n
+const BITMAP_READS_GAS = 4_500
+const TOKENS_PER_BITMAP_SLOT = 256n
 
-const FREEZE_BASE = 39_500
-const FREEZE_RUN = 3_050
+const FREEZE_BASE_GAS = 39_500
+const FREEZE_RUN_GAS = 3_050
 
 // Worst case: the 9th token of a run of 10, with an approval, and the first token that is burned.
-const BURN = 136_500
+const BURN_GAS = 136_500
 
-const COMMIT_PROVENANCE = 60_000
+const COMMIT_PROVENANCE_GAS = 60_000
 
-const MAKE_BASE = 134_500
-const ROYALTY = 25_000
-const STRING_SLOT = 22_700
+const MAKE_BASE_GAS = 134_500
+const ROYALTY_GAS = 25_000
+const STRING_SLOT_GAS = 22_700
 
-const FACTORY_BASE = 4_330_000
-const FACTORY_OPERATOR = 25_000
+const FACTORY_BASE_GAS = 4_330_000
+const FACTORY_OPERATOR_GAS = 25_000
 
 /**
  * Returns a sufficient gas limit for `mint` with these groups. For 200 tokens to 200 receivers, the limit is below 10
@@ -79,19 +79,19 @@ const FACTORY_OPERATOR = 25_000
  * @param dynamic whether the call is `mintDynamic`
  */
 export function mintGasLimit(groups: readonly ReceiverGroup[], locked = true, dynamic = false): bigint {
-  return withHeadroom(mintGas(groups, locked, dynamic) + LAST_WRITE, PROXY_HEADROOM)
+  return withHeadroom(mintGas(groups, locked, dynamic) + LAST_WRITE_GAS, PROXY_HEADROOM)
 }
 
 /** Returns the gas that `mint` with these groups uses, within 1 %, if no receiver has tokens of the collection yet. */
 export function mintGas(groups: readonly ReceiverGroup[], locked: boolean, dynamic = false): number {
   const receivers = new Set<string>()
-  let used = MINT_BASE + (dynamic ? DYNAMIC : 0)
+  let used = MINT_BASE_GAS + (dynamic ? DYNAMIC_BUNDLE_GAS : 0)
   for (const { receiver, count } of groups) {
     receivers.add(receiver.toLowerCase())
-    used += RUN_CALLDATA + OWNER_ENTRY * Math.ceil(count / PIECE_TOKENS) + TOKEN * count
-    if (locked) used += LOCKED_EVENT * count
+    used += RUN_CALLDATA_GAS + OWNER_ENTRY_GAS * Math.ceil(count / TOKENS_PER_OWNER_ENTRY) + TOKEN_GAS * count
+    if (locked) used += LOCKED_EVENT_GAS * count
   }
-  return used + NEW_RECEIVER * receivers.size
+  return used + NEW_RECEIVER_GAS * receivers.size
 }
 
 /** Returns a sufficient gas limit for `grant` with this number of receivers. */
@@ -100,30 +100,30 @@ export function grantGasLimit(receivers: readonly Hex[]): bigint {
 }
 
 /** Returns the gas that `grant` uses with this number of new receivers. */
-export const grantGas = (receivers: number): number => GRANT_BASE + GRANT_TOKEN * receivers
+export const grantGas = (receivers: number): number => GRANT_BASE_GAS + GRANT_TOKEN_GAS * receivers
 
 /** Returns a sufficient gas limit for `update` with these tokens. Later updates of the same tokens use less gas. */
 export function updateGasLimit(tokenIds: readonly bigint[]): bigint {
-  const slots = REVISIONS_SLOT * countDistinct(tokenIds, (id) => (id - 1n) / REVISION_TOKENS)
-  const reads = BITMAP_READS * countDistinct(tokenIds, (id) => id / BITMAP_TOKENS)
-  const runs = UPDATE_RUN * runsIn(tokenIds) + UPDATE_LONG_RUN * longRunsIn(tokenIds)
-  return withHeadroom(UPDATE_BASE + runs + slots + reads + LAST_WRITE, PROXY_HEADROOM)
+  const slots = REVISIONS_SLOT_GAS * countDistinct(tokenIds, (id) => (id - 1n) / TOKENS_PER_REVISIONS_SLOT)
+  const reads = BITMAP_READS_GAS * countDistinct(tokenIds, (id) => id / TOKENS_PER_BITMAP_SLOT)
+  const runs = UPDATE_RUN_GAS * runsIn(tokenIds) + UPDATE_LONG_RUN_GAS * longRunsIn(tokenIds)
+  return withHeadroom(UPDATE_BASE_GAS + runs + slots + reads + LAST_WRITE_GAS, PROXY_HEADROOM)
 }
 
 /** Returns a sufficient gas limit for `freeze` with these tokens. */
 export function freezeGasLimit(tokenIds: readonly bigint[]): bigint {
-  const slots = BITMAP_SLOT * countDistinct(tokenIds, (id) => id / BITMAP_TOKENS)
-  return withHeadroom(FREEZE_BASE + FREEZE_RUN * runsIn(tokenIds) + slots, PROXY_HEADROOM)
+  const slots = BITMAP_SLOT_GAS * countDistinct(tokenIds, (id) => id / TOKENS_PER_BITMAP_SLOT)
+  return withHeadroom(FREEZE_BASE_GAS + FREEZE_RUN_GAS * runsIn(tokenIds) + slots, PROXY_HEADROOM)
 }
 
 /** Gas limit that is sufficient to burn any token of a collection. */
-export const BURN_GAS_LIMIT = withHeadroom(BURN, PROXY_HEADROOM)
+export const BURN_GAS_LIMIT = withHeadroom(BURN_GAS, PROXY_HEADROOM)
 
 /** Gas limit that is sufficient to commit to a provenance hash. */
-export const COMMIT_PROVENANCE_GAS_LIMIT = withHeadroom(COMMIT_PROVENANCE, PROXY_HEADROOM)
+export const COMMIT_PROVENANCE_GAS_LIMIT = withHeadroom(COMMIT_PROVENANCE_GAS, PROXY_HEADROOM)
 
 /** Gas limit that is sufficient to transfer any token of a collection. */
-export const TRANSFER_GAS_LIMIT = withHeadroom(TRANSFER, PROXY_HEADROOM)
+export const TRANSFER_GAS_LIMIT = withHeadroom(TRANSFER_GAS, PROXY_HEADROOM)
 
 type MakeFacts = Pick<CollectionInit, 'name' | 'symbol' | 'royaltyBps'>
 
@@ -134,11 +134,11 @@ export function makeGasLimit(init: MakeFacts): bigint {
 
 /** Returns the gas that the deployment of a collection uses. */
 export const makeGas = ({ name, symbol, royaltyBps }: MakeFacts): number =>
-  MAKE_BASE + STRING_SLOT * (stringSlots(name) + stringSlots(symbol)) + (royaltyBps === 0n ? 0 : ROYALTY)
+  MAKE_BASE_GAS + STRING_SLOT_GAS * (stringSlots(name) + stringSlots(symbol)) + (royaltyBps === 0n ? 0 : ROYALTY_GAS)
 
 /** Returns a sufficient gas limit to deploy the factory, including the implementation. */
 export function deployFactoryGasLimit(operators: readonly Hex[]): bigint {
-  return BigInt(FACTORY_BASE + FACTORY_OPERATOR * operators.length)
+  return BigInt(FACTORY_BASE_GAS + FACTORY_OPERATOR_GAS * operators.length)
 }
 
 /**

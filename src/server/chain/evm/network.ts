@@ -127,7 +127,7 @@ const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/
  *
  * @throws GdnError `unreachable`
  */
-export function readQuantity(value: unknown): bigint {
+export function parseQuantity(value: unknown): bigint {
   if (typeof value === 'string' && QUANTITY.test(value)) return BigInt(value)
   throw new GdnError('unreachable', 'a node returned an invalid number', {
     hint: 'Try again, or configure another RPC URL.',

@@ -1,7 +1,7 @@
 import { GdnError } from '../../../core/errors.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
-import { nameFileOfPassword, openEvmKeystore, refuseSolanaKeystore } from '../../../keystore/open.ts'
+import { addPasswordFileHint, openEvmKeystore, refuseSolanaKeystore } from '../../../keystore/open.ts'
 import { parseKeystore } from '../../../keystore/parse.ts'
 import { readSecretFile } from '../../../keystore/private-file.ts'
 import { readSignerPassword } from '../../settings/credentials.ts'
@@ -31,7 +31,7 @@ export async function openSigner(entry: SignerEntry, credentialsDirectory: strin
  */
 export async function openKeystoreFile(path: string, password: Secret, passwordFile?: string): Promise<Signer> {
   const text = readSecretFile(path, MAX_KEYSTORE_BYTES)
-  const { privateKey } = await openEvmKeystore(text, password, path).catch(nameFileOfPassword(passwordFile))
+  const { privateKey } = await openEvmKeystore(text, password, path).catch(addPasswordFileHint(passwordFile))
   return createSigner(privateKey.reveal() as Hex)
 }
 
@@ -66,7 +66,7 @@ export async function openSigners(entries: readonly SignerEntry[], credentialsDi
  *
  * @throws GdnError `invalid_config` for a keystore without an address
  */
-export function openAddresses(entries: readonly SignerEntry[]): Signer[] {
+export function openAddressOnlySigners(entries: readonly SignerEntry[]): Signer[] {
   return entries.map((entry) => {
     const address = 'keystore' in entry ? addressIn(entry.keystore) : entry.address
     return { address, sign: () => Promise.reject(new Error(`this process can't sign: it has no key for ${address}`)) }

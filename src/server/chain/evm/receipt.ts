@@ -1,4 +1,4 @@
-import { type EvmReceipt, type Hex, readQuantity } from './network.ts'
+import { type EvmReceipt, type Hex, parseQuantity } from './network.ts'
 
 interface Prices {
   effectiveGasPrice?: Hex | null
@@ -7,25 +7,25 @@ interface Prices {
 }
 
 /** Returns a receipt from a node's response; null if the transaction isn't in a block. */
-export function receiptOf(raw: unknown): EvmReceipt | null {
+export function parseReceipt(raw: unknown): EvmReceipt | null {
   if (raw === null) return null
   const receipt = raw as Record<'transactionHash' | 'blockNumber' | 'blockHash' | 'gasUsed' | 'status', Hex> & Prices
   // Some nodes return a receipt for transactions that are still in their pool.
   if (receipt.blockHash === null || receipt.blockNumber === null) return null
   return {
     transactionHash: receipt.transactionHash,
-    blockNumber: readQuantity(receipt.blockNumber),
+    blockNumber: parseQuantity(receipt.blockNumber),
     blockHash: receipt.blockHash,
-    gasUsed: readQuantity(receipt.gasUsed),
-    feePaid: feePaid(receipt),
-    dataFee: dataFee(receipt),
+    gasUsed: parseQuantity(receipt.gasUsed),
+    feePaid: computeFeePaid(receipt),
+    dataFee: parseDataFee(receipt),
     status: receipt.status === '0x1' ? 'success' : 'reverted',
   }
 }
 
-function feePaid({ gasUsed, effectiveGasPrice, ...prices }: Record<'gasUsed', Hex> & Prices): bigint | null {
+function computeFeePaid({ gasUsed, effectiveGasPrice, ...prices }: Record<'gasUsed', Hex> & Prices): bigint | null {
   if (effectiveGasPrice === undefined || effectiveGasPrice === null) return null
-  return readQuantity(gasUsed) * readQuantity(effectiveGasPrice) + dataFee(prices)
+  return parseQuantity(gasUsed) * parseQuantity(effectiveGasPrice) + parseDataFee(prices)
 }
 
-const dataFee = ({ l1Fee }: Prices): bigint => (l1Fee === undefined || l1Fee === null ? 0n : readQuantity(l1Fee))
+const parseDataFee = ({ l1Fee }: Prices): bigint => (l1Fee === undefined || l1Fee === null ? 0n : parseQuantity(l1Fee))

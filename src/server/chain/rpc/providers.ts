@@ -58,7 +58,7 @@ export function createProviders(
     const { host } = new URL(url)
     const paced = paces.get(host)
     let restUntil = Number.NEGATIVE_INFINITY
-    let inARow = 0
+    let limitedCount = 0
     return {
       host,
       callsAtOnce: Math.max(1, Math.floor(perSecond.get(host) ?? Number.POSITIVE_INFINITY)),
@@ -70,13 +70,13 @@ export function createProviders(
         leave()
       },
       responded() {
-        inARow = 0
+        limitedCount = 0
       },
       limited(ms) {
         // Don't extend the pause for a request that was in flight when the pause began.
         if (restUntil > now() && ms === null) return
-        inARow += 1
-        const ownRestMs = backoffMs(inARow, { firstMs: firstRestMs, maxMs: MAX_BACKOFF_MS, jitter: 0 })
+        limitedCount += 1
+        const ownRestMs = backoffMs(limitedCount, { firstMs: firstRestMs, maxMs: MAX_BACKOFF_MS, jitter: 0 })
         restUntil = Math.max(restUntil, now() + Math.min(ms ?? ownRestMs, MAX_REST_MS))
       },
       restMs: () => Math.max(0, restUntil - now()),

@@ -4,7 +4,7 @@ import { messageOf } from '../../../core/errors.ts'
  * Maximum age of a result in milliseconds. If the last result is older, the next caller starts another check, but
  * doesn't wait for it.
  */
-const FRESH_MS = 3_000
+const RESULT_FRESH_MS = 3_000
 /**
  * Maximum wait for the first result in milliseconds. The limit lets a backend with a slow network use its other
  * networks and the database.
@@ -25,15 +25,15 @@ const UNREACHABLE_NETWORK: NetworkProblem = { reason: 'no node responds', isSile
 
 export interface NetworkWatch {
   /** Starts a check unless one is in flight. If the check fails, its error becomes the result. */
-  look(): void
+  startCheck(): void
   /** Returns the last result; null if the network is usable. */
   seen(): Promise<NetworkProblem | null>
   /** Returns why no node responded to the last check; null if a node did. */
-  silence(): string | null
+  silenceReason(): string | null
   /**
    * Returns whether a request would probably be slow, because the current or the last check got no response in time.
    */
-  hangs(): boolean
+  isHanging(): boolean
 }
 
 /**
@@ -47,10 +47,10 @@ export function watchNetwork(
   onSeen: (networkProblem: NetworkProblem | null) => void = () => {},
 ): NetworkWatch {
   let last: { found: NetworkProblem | null; at: number } | null = null
-  let asking: { since: number; seen: Promise<NetworkProblem | null> } | null = null
+  let currentCheck: { since: number; seen: Promise<NetworkProblem | null> } | null = null
   /** Whether the last check took longer than {@link SILENT_MS} to fail. */
-  let hung = false
-  const isOverdue = () => asking !== null && performance.now() - asking.since > SILENT_MS
+  let hasLastCheckHung = false
+  const isOverdue = () => currentCheck !== null && performance.now() - currentCheck.since > SILENT_MS
   const begin = () => {
     const seen = ask()
       .then(
@@ -59,33 +59,33 @@ export function watchNetwork(
       )
       .then((networkProblem) => {
         last = { found: networkProblem, at: performance.now() }
-        hung = networkProblem?.isSilent === true && isOverdue()
-        asking = null
+        hasLastCheckHung = networkProblem?.isSilent === true && isOverdue()
+        currentCheck = null
         onSeen(networkProblem)
         return networkProblem
       })
-    asking = { since: performance.now(), seen }
-    return asking
+    currentCheck = { since: performance.now(), seen }
+    return currentCheck
   }
-  const unknown = () => new Promise<NetworkProblem>((tell) => setTimeout(tell, FIRST_WITHIN_MS, UNKNOWN).unref())
+  const unknown = () => new Promise<NetworkProblem>((resolve) => setTimeout(resolve, FIRST_WITHIN_MS, UNKNOWN).unref())
   return {
-    look() {
-      asking ??= begin()
+    startCheck() {
+      currentCheck ??= begin()
     },
     async seen() {
       const now = performance.now()
-      if (last === null) return await Promise.race([(asking ?? begin()).seen, unknown()])
+      if (last === null) return await Promise.race([(currentCheck ?? begin()).seen, unknown()])
       if (isOverdue()) return UNREACHABLE_NETWORK
-      if (now - last.at > FRESH_MS) asking ??= begin()
+      if (now - last.at > RESULT_FRESH_MS) currentCheck ??= begin()
       return last.found
     },
-    silence() {
+    silenceReason() {
       if (isOverdue()) return UNREACHABLE_NETWORK.reason
       return last?.found?.isSilent === true ? last.found.reason : null
     },
-    hangs() {
-      if (hung && last !== null && performance.now() - last.at > FRESH_MS) asking ??= begin()
-      return hung || isOverdue()
+    isHanging() {
+      if (hasLastCheckHung && last !== null && performance.now() - last.at > RESULT_FRESH_MS) currentCheck ??= begin()
+      return hasLastCheckHung || isOverdue()
     },
   }
 }

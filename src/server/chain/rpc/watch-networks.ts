@@ -19,9 +19,9 @@ export interface NetworksWatch<Name> {
   /** Returns the networks that can't be used, with the reason, as of the last check. */
   unreachable(): Promise<({ blockchain: Name } & NetworkProblem)[]>
   /** Returns whether a request to this network would probably be slow. */
-  hangs(blockchain: Name): boolean
+  isHanging(blockchain: Name): boolean
   /** Returns why no node of this network responds; null if a node does. */
-  silence(blockchain: Name): string | null
+  silenceReason(blockchain: Name): string | null
   stop(): void
 }
 
@@ -40,12 +40,12 @@ export function watchNetworks<Name>(networks: readonly WatchedNetwork<Name>[], l
     return { blockchain, problem, watch }
   })
   let turns = 0
-  const look = () => {
-    const all = turns++ % (CHECK_INTERVAL_MS / RECOVERY_CHECK_INTERVAL_MS) === 0
-    for (const { problem, watch } of watches) if (all || problem() !== null) watch.look()
+  const startChecks = () => {
+    const isFullCheck = turns++ % (CHECK_INTERVAL_MS / RECOVERY_CHECK_INTERVAL_MS) === 0
+    for (const { problem, watch } of watches) if (isFullCheck || problem() !== null) watch.startCheck()
   }
-  const looking = setInterval(look, RECOVERY_CHECK_INTERVAL_MS).unref()
-  look()
+  const looking = setInterval(startChecks, RECOVERY_CHECK_INTERVAL_MS).unref()
+  startChecks()
   return {
     async unreachable() {
       const checks = await Promise.all(
@@ -55,8 +55,9 @@ export function watchNetworks<Name>(networks: readonly WatchedNetwork<Name>[], l
         networkProblem === null ? [] : [{ blockchain, ...networkProblem }],
       )
     },
-    hangs: (blockchain) => watches.find((entry) => entry.blockchain === blockchain)?.watch.hangs() === true,
-    silence: (blockchain) => watches.find((entry) => entry.blockchain === blockchain)?.watch.silence() ?? null,
+    isHanging: (blockchain) => watches.find((entry) => entry.blockchain === blockchain)?.watch.isHanging() === true,
+    silenceReason: (blockchain) =>
+      watches.find((entry) => entry.blockchain === blockchain)?.watch.silenceReason() ?? null,
     stop() {
       isStopped = true
       clearInterval(looking)

@@ -1,7 +1,7 @@
 import type { SolanaBlockchain } from '../../../api/blockchains.ts'
 import type { RemoteClusters, RemoteClustersOptions } from './remote/remote-clusters.ts'
 
-const absent = (blockchain: SolanaBlockchain): never => {
+const throwNoCluster = (blockchain: SolanaBlockchain): never => {
   throw new Error(`${blockchain} has no RPC URL`)
 }
 
@@ -9,13 +9,13 @@ export const NO_CLUSTERS: RemoteClusters = {
   blockchains: [],
   has: () => false,
   hasValue: () => false,
-  network: absent,
-  address: async (blockchain) => absent(blockchain),
-  signer: async (blockchain) => absent(blockchain),
-  affordable: async (blockchain) => absent(blockchain),
+  network: throwNoCluster,
+  address: async (blockchain) => throwNoCluster(blockchain),
+  signer: async (blockchain) => throwNoCluster(blockchain),
+  affordable: async (blockchain) => throwNoCluster(blockchain),
   problem: () => null,
   unreachable: async () => [],
-  signers: () => [],
+  signerBalances: () => [],
   blockExplorerUrl: () => null,
   close: async () => {},
 }

@@ -1,18 +1,18 @@
 import { formatUnits } from '../../../core/units.ts'
-import { missingFunds } from '../missing-funds.ts'
-import { feeOf } from './fee-instructions.ts'
+import { describeMissingFunds } from '../missing-funds.ts'
+import { computeMaxFee } from './fee-instructions.ts'
 import { mintSize } from './mint-size.ts'
 import type { SolanaNetwork } from './network.ts'
 
 /** Size of a token account in bytes: the account, a byte for its type, and the immutable-owner extension. */
-const HOLDER_BYTES = 165 + 1 + 4
+const TOKEN_ACCOUNT_BYTES = 165 + 1 + 4
 /** Size in bytes of the extension of a non-transferable token. */
 const LOCKED_BYTES = 4
 
 /**
  * Sample strings for estimates. Names and symbols are usually shorter, and the backend's URIs have about 80 characters.
  */
-const TYPICAL = { name: 'n'.repeat(64), symbol: 's'.repeat(10), uri: 'u'.repeat(80), locked: true }
+const TYPICAL_TOKEN = { name: 'n'.repeat(64), symbol: 's'.repeat(10), uri: 'u'.repeat(80), locked: true }
 
 /**
  * Number of NFTs that the signer must be able to pay for before a request is accepted. It equals the size of a large
@@ -27,8 +27,17 @@ export const inSol = (lamports: bigint): string => formatUnits(lamports, SOL_DEC
 export const minClusterFunds = ({ nft }: Pick<TokenCosts, 'nft'>): bigint => RESERVE_NFTS * nft
 
 /** Returns the funds that a cluster's signer lacks before requests are accepted, as a sentence; null if it can pay. */
-export const lackOfCluster = (blockchain: string, address: string, balance: bigint, costs: TokenCosts): string | null =>
-  missingFunds({ role: 'signer', address, blockchain, coin: 'SOL', inCoins: inSol }, balance, minClusterFunds(costs))
+export const describeClusterShortage = (
+  blockchain: string,
+  address: string,
+  balance: bigint,
+  costs: TokenCosts,
+): string | null =>
+  describeMissingFunds(
+    { role: 'signer', address, blockchain, coin: 'SOL', inCoins: inSol },
+    balance,
+    minClusterFunds(costs),
+  )
 
 export interface TokenCosts {
   /** Cost of a collection in lamports: rent for its token and for the holder's account, plus fees. */
@@ -42,10 +51,13 @@ export interface TokenCosts {
  *
  * @param price micro-lamports per compute unit
  */
-export async function tokenCosts(network: Pick<SolanaNetwork, 'minimumBalance'>, price: bigint): Promise<TokenCosts> {
+export async function readTokenCosts(
+  network: Pick<SolanaNetwork, 'minimumBalance'>,
+  price: bigint,
+): Promise<TokenCosts> {
   const cost = async (kind: 'group' | 'member') => {
-    const mint = await network.minimumBalance(mintSize({ ...TYPICAL, kind }).final)
-    return mint + (await network.minimumBalance(HOLDER_BYTES + LOCKED_BYTES)) + feeOf(price)
+    const mint = await network.minimumBalance(mintSize({ ...TYPICAL_TOKEN, kind }).final)
+    return mint + (await network.minimumBalance(TOKEN_ACCOUNT_BYTES + LOCKED_BYTES)) + computeMaxFee(price)
   }
   return { collection: await cost('group'), nft: await cost('member') }
 }

@@ -16,7 +16,7 @@ export function parseKey(address: string): Key {
   return { bytes, address }
 }
 
-export const keyOfBytes = (bytes: Uint8Array): Key => ({ bytes, address: base58btc.baseEncode(bytes) })
+export const keyFromBytes = (bytes: Uint8Array): Key => ({ bytes, address: base58btc.baseEncode(bytes) })
 
 export const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'
 

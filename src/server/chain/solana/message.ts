@@ -3,17 +3,17 @@ import type { Key } from './key.ts'
 /** An instruction of a transaction that only its payer signs. */
 export interface Instruction {
   program: Key
-  accounts: readonly AccountUse[]
+  accounts: readonly AccountMeta[]
   data: Uint8Array
 }
 
-export interface AccountUse {
+export interface AccountMeta {
   key: Key
   isWritable: boolean
 }
 
-export const writable = (key: Key): AccountUse => ({ key, isWritable: true })
-export const readonly = (key: Key): AccountUse => ({ key, isWritable: false })
+export const writableAccount = (key: Key): AccountMeta => ({ key, isWritable: true })
+export const readonlyAccount = (key: Key): AccountMeta => ({ key, isWritable: false })
 
 /** Compares addresses in the order of @solana/kit, which sorts them in messages. */
 const { compare } = new Intl.Collator('en')
@@ -23,9 +23,9 @@ const { compare } = new Intl.Collator('en')
  * the only signer, then the writable accounts, then the others.
  */
 export function encodeMessage(payer: Key, blockhash: Uint8Array, instructions: readonly Instruction[]): Buffer {
-  const uses = new Map<string, AccountUse>()
+  const uses = new Map<string, AccountMeta>()
   for (const { program, accounts } of instructions) {
-    for (const use of [readonly(program), ...accounts]) {
+    for (const use of [readonlyAccount(program), ...accounts]) {
       const { address } = use.key
       if (address !== payer.address && (use.isWritable || !uses.has(address))) uses.set(address, use)
     }

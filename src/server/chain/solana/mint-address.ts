@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { type Key, keyOfBytes, PROGRAMS, parseKey } from './key.ts'
+import { type Key, keyFromBytes, PROGRAMS, parseKey } from './key.ts'
 
 /**
  * Returns the seed of a mint: the ID of its collection or NFT without dashes. The seed has 32 bytes, which is the
  * maximum.
  */
-export function seedOf(id: string): string {
+export function toMintSeed(id: string): string {
   return id.replaceAll('-', '')
 }
 
@@ -15,7 +15,7 @@ export function seedOf(id: string): string {
  */
 export function mintKey(signer: Key, id: string): Key {
   const hash = createHash('sha256')
-  return keyOfBytes(hash.update(signer.bytes).update(seedOf(id)).update(PROGRAMS.token2022.bytes).digest())
+  return keyFromBytes(hash.update(signer.bytes).update(toMintSeed(id)).update(PROGRAMS.token2022.bytes).digest())
 }
 
 export const mintAddress = (signer: string, id: string): string => mintKey(parseKey(signer), id).address

@@ -1,9 +1,9 @@
 import { encodeText, u32, u64 } from './encode.ts'
 import { type Key, PROGRAMS, parseKey } from './key.ts'
-import { type AccountUse, type Instruction, readonly, writable } from './message.ts'
-import { mintKey, seedOf } from './mint-address.ts'
+import { type AccountMeta, type Instruction, readonlyAccount, writableAccount } from './message.ts'
+import { mintKey, toMintSeed } from './mint-address.ts'
 import { type MintFacts, mintSize } from './mint-size.ts'
-import { tokenAccount } from './token-account.ts'
+import { deriveTokenAccount } from './token-account.ts'
 
 /** Instruction numbers, in the encoding of their programs. */
 export const TRANSFER = u32(2)
@@ -63,52 +63,64 @@ export async function mintInstructions(
   const mint = mintKey(signer, id)
   const owner = parseKey(spec.receiver)
   const group = spec.group === null ? null : parseKey(spec.group)
-  const token = tokenAccount(owner, mint)
+  const token = deriveTokenAccount(owner, mint)
   const size = mintSize({ ...spec, kind: group === null ? 'group' : 'member' })
-  const [amount, seed] = [await minimumBalance(size.final), Buffer.from(seedOf(id))]
+  const [amount, seed] = [await minimumBalance(size.final), Buffer.from(toMintSeed(id))]
   /** Returns an instruction of Token-2022 that changes the mint. */
-  const toMint = (otherAccounts: AccountUse[], ...data: Uint8Array[]): Instruction => ({
+  const mintInstruction = (otherAccounts: AccountMeta[], ...data: Uint8Array[]): Instruction => ({
     program: token2022,
-    accounts: [writable(mint), ...otherAccounts],
+    accounts: [writableAccount(mint), ...otherAccounts],
     data: Buffer.concat(data),
   })
-  const [readMint, authority] = [readonly(mint), readonly(signer)]
+  const [readMint, authority] = [readonlyAccount(mint), readonlyAccount(signer)]
   const instructions: Instruction[] = [
     {
       program: system,
-      accounts: [writable(signer), writable(mint)],
+      accounts: [writableAccount(signer), writableAccount(mint)],
       data: Buffer.concat([TRANSFER, u64(amount)]),
     },
     {
       program: system,
-      accounts: [writable(mint), authority],
+      accounts: [writableAccount(mint), authority],
       data: Buffer.concat([
         ...[ALLOCATE_WITH_SEED, signer.bytes, u64(seed.length), seed, u64(size.allocated), token2022.bytes],
       ]),
     },
-    toMint([], INITIALIZE_METADATA_POINTER, NO_AUTHORITY, mint.bytes),
-    toMint([], group === null ? INITIALIZE_GROUP_POINTER : INITIALIZE_MEMBER_POINTER, NO_AUTHORITY, mint.bytes),
-    ...(locked ? [toMint([], INITIALIZE_NON_TRANSFERABLE)] : []),
-    ...(burnable ? [toMint([], INITIALIZE_PERMANENT_DELEGATE, signer.bytes)] : []),
-    toMint([], Uint8Array.of(INITIALIZE_MINT, NO_DECIMALS), signer.bytes, Uint8Array.of(NONE)),
-    toMint(
+    mintInstruction([], INITIALIZE_METADATA_POINTER, NO_AUTHORITY, mint.bytes),
+    mintInstruction(
+      [],
+      group === null ? INITIALIZE_GROUP_POINTER : INITIALIZE_MEMBER_POINTER,
+      NO_AUTHORITY,
+      mint.bytes,
+    ),
+    ...(locked ? [mintInstruction([], INITIALIZE_NON_TRANSFERABLE)] : []),
+    ...(burnable ? [mintInstruction([], INITIALIZE_PERMANENT_DELEGATE, signer.bytes)] : []),
+    mintInstruction([], Uint8Array.of(INITIALIZE_MINT, NO_DECIMALS), signer.bytes, Uint8Array.of(NONE)),
+    mintInstruction(
       [authority, readMint, authority],
       INITIALIZE_METADATA,
       encodeText(spec.name),
       encodeText(spec.symbol),
       encodeText(spec.uri),
     ),
-    ...(dynamic ? [] : [toMint([authority], UPDATE_METADATA_AUTHORITY, NO_AUTHORITY)]),
+    ...(dynamic ? [] : [mintInstruction([authority], UPDATE_METADATA_AUTHORITY, NO_AUTHORITY)]),
     group === null
-      ? toMint([readMint, authority], INITIALIZE_GROUP, signer.bytes, u64(spec.maxSize ?? NO_LIMIT))
-      : toMint([readMint, authority, writable(group), authority], INITIALIZE_MEMBER),
+      ? mintInstruction([readMint, authority], INITIALIZE_GROUP, signer.bytes, u64(spec.maxSize ?? NO_LIMIT))
+      : mintInstruction([readMint, authority, writableAccount(group), authority], INITIALIZE_MEMBER),
     {
       program: associatedToken,
-      accounts: [writable(signer), writable(token), readonly(owner), readMint, readonly(system), readonly(token2022)],
+      accounts: [
+        writableAccount(signer),
+        writableAccount(token),
+        readonlyAccount(owner),
+        readMint,
+        readonlyAccount(system),
+        readonlyAccount(token2022),
+      ],
       data: CREATE_TOKEN_ACCOUNT_IF_MISSING,
     },
-    toMint([writable(token), authority], MINT_TO, u64(1)),
-    toMint([authority], Uint8Array.of(SET_AUTHORITY, MINT_AUTHORITY, NONE)),
+    mintInstruction([writableAccount(token), authority], MINT_TO, u64(1)),
+    mintInstruction([authority], Uint8Array.of(SET_AUTHORITY, MINT_AUTHORITY, NONE)),
   ]
   return { mint, instructions }
 }

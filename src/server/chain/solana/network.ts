@@ -20,7 +20,7 @@ export interface SolanaAccount {
 }
 
 /** A recent blockhash, and the last block height at which a transaction signed with it can be executed. */
-export interface Lifetime {
+export interface BlockhashLifetime {
   blockhash: string
   lastValidBlockHeight: number
 }
@@ -32,7 +32,7 @@ export interface SolanaNetwork {
    * Milliseconds between two polls of pending transactions. Absent on an embedded chain, whose outcomes are immediate.
    */
   readonly pollMs?: number
-  latestBlockhash(): Promise<Lifetime>
+  latestBlockhash(): Promise<BlockhashLifetime>
   /**
    * Returns the height of the newest final block. Read the height before `statuses` and `account`. If the last valid
    * height of a transaction has passed and neither of them shows the transaction, it can never be executed.
@@ -72,5 +72,5 @@ export interface SolanaNetwork {
    * Returns the signature of the transaction that created an account; null if no node has it. Absent on an embedded
    * chain.
    */
-  creationOf?(address: string): Promise<string | null>
+  findCreationSignature?(address: string): Promise<string | null>
 }

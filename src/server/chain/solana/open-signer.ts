@@ -2,14 +2,14 @@ import { GdnError } from '../../../core/errors.ts'
 import { parseJson } from '../../../core/json.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
-import { nameFileOfPassword, openKeystore } from '../../../keystore/open.ts'
+import { addPasswordFileHint, openKeystore } from '../../../keystore/open.ts'
 import { isSolanaKeystore, parseKeystore } from '../../../keystore/parse.ts'
 import { readSecretFile } from '../../../keystore/private-file.ts'
 import { privateKeyBytes } from '../../../keystore/private-key.ts'
-import { addressOfKeypair, keypairOfJson } from '../../../keystore/solana-key.ts'
+import { deriveKeypairAddress, parseJsonKeypair } from '../../../keystore/solana-key.ts'
 import { readCredential, readSignerPassword } from '../../settings/credentials.ts'
 import type { SolanaSignerEntry } from '../../settings/solana-schema.ts'
-import { type SolanaSigner, signerOfSeed } from './solana-signer.ts'
+import { type SolanaSigner, signerFromSeed } from './solana-signer.ts'
 
 const SEED_BYTES = 32
 /**
@@ -45,10 +45,10 @@ async function fromKeystore(file: string, password: Secret, passwordFile: string
   if (!isSolanaKeystore(parseKeystore(text, file))) {
     throw new GdnError('invalid_input', 'is an EVM wallet, but this is a Solana network', { place: { file } })
   }
-  const { privateKey } = await openKeystore(text, password, file).catch(nameFileOfPassword(passwordFile))
+  const { privateKey } = await openKeystore(text, password, file).catch(addPasswordFileHint(passwordFile))
   const keypair = privateKeyBytes(privateKey)
   try {
-    return signerOfSeed(keypair.subarray(0, SEED_BYTES))
+    return signerFromSeed(keypair.subarray(0, SEED_BYTES))
   } finally {
     keypair.fill(0)
   }
@@ -60,13 +60,13 @@ function parseKeypair(text: string, file: string): SolanaSigner {
       place: { file },
       hint: 'Use a keypair file from solana-keygen: a JSON list of 64 numbers.',
     })
-  const bytes = keypairOfJson(parseJson(text))
+  const bytes = parseJsonKeypair(parseJson(text))
   if (bytes === null) throw signerError('the file is not a Solana keypair')
   try {
-    if (addressOfKeypair(bytes) === null) {
+    if (deriveKeypairAddress(bytes) === null) {
       throw signerError('the keypair is damaged: its public key does not match its private key')
     }
-    return signerOfSeed(bytes.subarray(0, SEED_BYTES))
+    return signerFromSeed(bytes.subarray(0, SEED_BYTES))
   } finally {
     bytes.fill(0)
   }

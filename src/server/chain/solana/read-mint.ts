@@ -1,4 +1,4 @@
-import { keyOfBytes } from './key.ts'
+import { keyFromBytes } from './key.ts'
 
 /** Offset of the supply in a mint. The supply follows the optional mint authority. */
 export const SUPPLY_AT = 36
@@ -7,16 +7,16 @@ export const SUPPLY_AT = 36
  * account.
  */
 const ACCOUNT_TYPE_AT = 165
-const TYPE_MINT = 1
-const METADATA = 19
-const GROUP = 21
+const MINT_ACCOUNT_TYPE = 1
+const METADATA_EXTENSION = 19
+const GROUP_EXTENSION = 21
 /** Size in bytes of the update authority and the mint, which precede the fields of metadata and of a group. */
-const AUTHORITIES = 64
+const AUTHORITIES_BYTES = 64
 const KEY_BYTES = 32
 /** Name of the additional field with the number of the last update. A token without updates doesn't have it. */
 export const REVISION = 'revision'
 
-export interface ReadMint {
+export interface MintState {
   /** Number of tokens: 0 after the token was burned. */
   supply: bigint
   /** The name and the URL of the metadata file. Both are null if the mint has no metadata. */
@@ -31,28 +31,28 @@ export interface ReadMint {
 }
 
 /** Decodes the account of a Token-2022 mint. Throws if it is truncated. */
-export function readMint(data: Uint8Array): ReadMint {
+export function decodeMintAccount(data: Uint8Array): MintState {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.length)
-  const mint: ReadMint = { supply: 0n, name: null, uri: null, updateAuthority: null, revision: null, members: null }
-  if (bytes[ACCOUNT_TYPE_AT] !== TYPE_MINT) return mint
+  const mint: MintState = { supply: 0n, name: null, uri: null, updateAuthority: null, revision: null, members: null }
+  if (bytes[ACCOUNT_TYPE_AT] !== MINT_ACCOUNT_TYPE) return mint
   mint.supply = bytes.readBigUInt64LE(SUPPLY_AT)
   // Each extension begins with its type and its length.
   for (let at = ACCOUNT_TYPE_AT + 1; at + 4 <= bytes.length; ) {
-    const fields = at + 4 + AUTHORITIES
+    const fields = at + 4 + AUTHORITIES_BYTES
     const kind = bytes.readUInt16LE(at)
-    if (kind === METADATA) {
+    if (kind === METADATA_EXTENSION) {
       const authority = bytes.subarray(at + 4, at + 4 + KEY_BYTES)
-      if (authority.some((byte) => byte !== 0)) mint.updateAuthority = keyOfBytes(authority).address
-      Object.assign(mint, metadataOf(bytes.subarray(fields)))
+      if (authority.some((byte) => byte !== 0)) mint.updateAuthority = keyFromBytes(authority).address
+      Object.assign(mint, decodeMetadata(bytes.subarray(fields)))
     }
-    if (kind === GROUP) mint.members = Number(bytes.readBigUInt64LE(fields))
+    if (kind === GROUP_EXTENSION) mint.members = Number(bytes.readBigUInt64LE(fields))
     at += 4 + bytes.readUInt16LE(at + 2)
   }
   return mint
 }
 
 /** Reads the strings of metadata: name, symbol, URL, and additional fields by name. Each string follows its length. */
-function metadataOf(bytes: Buffer): Pick<ReadMint, 'name' | 'uri' | 'revision'> {
+function decodeMetadata(bytes: Buffer): Pick<MintState, 'name' | 'uri' | 'revision'> {
   let at = 0
   const number = () => {
     at += 4
@@ -65,7 +65,7 @@ function metadataOf(bytes: Buffer): Pick<ReadMint, 'name' | 'uri' | 'revision'> 
     return bytes.toString('utf8', start, at)
   }
   const [name, , uri] = [text(), text(), text()]
-  const more = new Map(Array.from({ length: number() }, () => [text(), text()] as const))
-  const revision = more.get(REVISION)
+  const additionalFields = new Map(Array.from({ length: number() }, () => [text(), text()] as const))
+  const revision = additionalFields.get(REVISION)
   return { name, uri, revision: revision === undefined ? null : Number(revision) }
 }

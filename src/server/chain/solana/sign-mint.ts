@@ -4,7 +4,7 @@ import { fitText } from './fit-text.ts'
 import { type Key, parseKey } from './key.ts'
 import { encodeMessage, type Instruction } from './message.ts'
 import { type MintSpec, mintInstructions } from './mint-instructions.ts'
-import type { Lifetime, SolanaNetwork } from './network.ts'
+import type { BlockhashLifetime, SolanaNetwork } from './network.ts'
 import type { SolanaSigner } from './solana-signer.ts'
 
 /** Maximum size of a transaction in bytes: one packet of the network. */
@@ -30,7 +30,7 @@ export async function signMint(
   signer: SolanaSigner,
   network: Pick<SolanaNetwork, 'minimumBalance' | 'computeUnitPrice'>,
   spec: MintSpec,
-  lifetime: Lifetime,
+  lifetime: BlockhashLifetime,
   { urgent = false } = {},
 ): Promise<SignedMint> {
   const price = (await network.computeUnitPrice?.({ urgent })) ?? 0n
@@ -41,7 +41,7 @@ export async function signMint(
       network.minimumBalance(bytes),
     )
     address = mint.address
-    return encodeTransaction(payer, lifetime, price, instructions)
+    return encodeTransactionMessage(payer, lifetime, price, instructions)
   })
   return { ...signMessage(signer, message, lifetime), mint: address }
 }
@@ -60,9 +60,9 @@ export async function fitMessage(name: string, encode: (name: string) => Promise
  *
  * @param price micro-lamports for a compute unit
  */
-export function encodeTransaction(
+export function encodeTransactionMessage(
   payer: Key,
-  { blockhash }: Lifetime,
+  { blockhash }: BlockhashLifetime,
   price: bigint,
   instructions: readonly Instruction[],
 ): Buffer {
@@ -72,7 +72,7 @@ export function encodeTransaction(
 export function signMessage(
   signer: SolanaSigner,
   message: Buffer,
-  { lastValidBlockHeight }: Lifetime,
+  { lastValidBlockHeight }: BlockhashLifetime,
 ): SolanaSignedBytes {
   const signature = signer.sign(message)
   return {

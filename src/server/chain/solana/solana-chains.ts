@@ -53,18 +53,18 @@ export function createSolanaChains(options: SolanaChainsOptions): SolanaChains {
   const { db, store, dataDir, now, onEvent, refuseUnlessOurs, clusters = NO_CLUSTERS } = options
   const started = new Map<SolanaBlockchain, Promise<EmbeddedSolana>>()
   const closing = new AbortController()
-  let opened: Promise<SolanaSigner> | undefined
+  let signer: Promise<SolanaSigner> | undefined
   /** Whether litesvm was found. Cached, because every request checks this, and finding a loaded module takes 0.1 ms. */
   let isLoaded = false
 
   const embeddedSigner = () => {
-    if (opened === undefined) {
-      opened = openEmbeddedSolanaSigner(dataDir, store)
-      opened.catch(() => {
-        opened = undefined
+    if (signer === undefined) {
+      signer = openEmbeddedSolanaSigner(dataDir, store)
+      signer.catch(() => {
+        signer = undefined
       })
     }
-    return opened
+    return signer
   }
 
   const start = async (blockchain: SolanaBlockchain) => {

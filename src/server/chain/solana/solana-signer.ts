@@ -4,11 +4,11 @@ import * as z from 'zod'
 import { GdnError } from '../../../core/errors.ts'
 import { parseJson } from '../../../core/json.ts'
 import { ed25519Key, publicKeyBytes } from '../../../keystore/solana-key.ts'
-import { type SecretPlace, secretInFile } from '../../data-dir/secret-in-file.ts'
+import { readOrCreateSecret, type SecretPlace } from '../../data-dir/secret-in-file.ts'
 
-const FILE = 'solana-signer.json'
+const SIGNER_FILE_NAME = 'solana-signer.json'
 
-const signerFile = z.strictObject({ version: z.literal(1), seed: z.string().regex(/^[0-9a-f]{64}$/) })
+const signerFileSchema = z.strictObject({ version: z.literal(1), seed: z.string().regex(/^[0-9a-f]{64}$/) })
 
 /** The service's signer. The signer pays fees, and mint addresses are derived from its key. */
 export interface SolanaSigner {
@@ -16,7 +16,7 @@ export interface SolanaSigner {
   sign(message: Uint8Array): Uint8Array
 }
 
-export function signerOfSeed(seed: Uint8Array): SolanaSigner {
+export function signerFromSeed(seed: Uint8Array): SolanaSigner {
   const key = ed25519Key(seed)
   const address = base58btc.baseEncode(publicKeyBytes(key))
   return { address, sign: (message) => sign(null, message, key) }
@@ -30,15 +30,15 @@ export async function openEmbeddedSolanaSigner(
   dataDir: string,
   store: SecretPlace['store'] = null,
 ): Promise<SolanaSigner> {
-  const { text, place } = await secretInFile(
-    { dataDir, file: FILE, store },
+  const { text, place } = await readOrCreateSecret(
+    { dataDir, file: SIGNER_FILE_NAME, store },
     () => `${JSON.stringify({ version: 1, seed: randomBytes(32).toString('hex') })}\n`,
   )
-  const parsed = signerFile.safeParse(parseJson(text))
+  const parsed = signerFileSchema.safeParse(parseJson(text))
   if (!parsed.success) {
     throw new GdnError('data_dir', `${place} is damaged or was written by a newer version of gdn`, {
       hint: 'Restore the key from a backup. Without the key, the embedded Solana chains can no longer mint.',
     })
   }
-  return signerOfSeed(Buffer.from(parsed.data.seed, 'hex'))
+  return signerFromSeed(Buffer.from(parsed.data.seed, 'hex'))
 }

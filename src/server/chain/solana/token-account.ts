@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Key, keyOfBytes, PROGRAMS, TOKEN_2022 } from './key.ts'
+import { type Key, keyFromBytes, PROGRAMS, TOKEN_2022 } from './key.ts'
 import type { SolanaNetwork } from './network.ts'
 
 const MARKER = Buffer.from('ProgramDerivedAddress')
@@ -8,13 +8,13 @@ const MARKER = Buffer.from('ProgramDerivedAddress')
  * Returns the associated token account of an owner: the account in which wallets look for the tokens of a mint. The
  * address is the first hash, by descending bump, that isn't a public key, so it has no private key.
  */
-export function tokenAccount(owner: Key, mint: Key): Key {
+export function deriveTokenAccount(owner: Key, mint: Key): Key {
   const { token2022, associatedToken } = PROGRAMS
   for (let bump = 255; bump > 0; bump--) {
     const seeds = [owner.bytes, token2022.bytes, mint.bytes, Uint8Array.of(bump)]
     const preimage = Buffer.concat([...seeds, associatedToken.bytes, MARKER])
     const hash = createHash('sha256').update(preimage).digest()
-    if (!isOnCurve(hash)) return keyOfBytes(hash)
+    if (!isOnCurve(hash)) return keyFromBytes(hash)
   }
   throw new Error(`no token account of ${owner.address} exists for ${mint.address}`)
 }
@@ -24,7 +24,7 @@ const AMOUNT_AT = 64
 
 /** Returns whether a wallet holds the token of a mint in its associated token account. */
 export async function holdsToken(network: Pick<SolanaNetwork, 'account'>, owner: Key, mint: Key): Promise<boolean> {
-  const account = await network.account(tokenAccount(owner, mint).address)
+  const account = await network.account(deriveTokenAccount(owner, mint).address)
   return account?.owner === TOKEN_2022 && Buffer.from(account.data).readBigUInt64LE(AMOUNT_AT) > 0n
 }
 

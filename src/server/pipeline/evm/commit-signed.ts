@@ -7,13 +7,13 @@ import type { Db } from '../../store/schema.ts'
 /** Maximum number of attempts of a commit. The number is high, because many processes may use the same signer. */
 const MAX_ATTEMPTS = 40
 /** Maximum number of concurrent requests to a remote signer. */
-const AT_ONCE = 8
+const MAX_CONCURRENT_SIGNATURES = 8
 
 /**
  * Thrown to roll back a database transaction if a remote signer must first sign the bytes that the transaction would
  * store.
  */
-class SignaturesNeeded extends Error {
+class SignaturesNeededError extends Error {
   readonly signer: Signer
   readonly transactions: readonly UnsignedTransaction[]
 
@@ -35,7 +35,7 @@ interface Queue {
 
 const queues = new WeakMap<Signer, Queue>()
 
-function queueOf(signer: Signer): Queue {
+function getSigningQueue(signer: Signer): Queue {
   const existing = queues.get(signer)
   if (existing !== undefined) return existing
   const queue = { last: null, signed: new Map<string, EvmSignedBytes>() }
@@ -52,10 +52,10 @@ export async function signInCommit(
   transactions: readonly UnsignedTransaction[],
 ): Promise<EvmSignedBytes[]> {
   if (signer.remote !== true) return await Promise.all(transactions.map((transaction) => signer.sign(transaction)))
-  const { signed } = queueOf(signer)
+  const { signed } = getSigningQueue(signer)
   const signedBytes = transactions.flatMap((transaction) => signed.get(transactionKey(transaction)) ?? [])
   if (signedBytes.length === transactions.length) return signedBytes
-  throw new SignaturesNeeded(signer, transactions)
+  throw new SignaturesNeededError(signer, transactions)
 }
 
 /**
@@ -69,14 +69,14 @@ export async function commitSigned<Result>(
   store: Pick<Store, 'transaction'>,
   work: (db: Db) => Promise<Result>,
 ): Promise<Result> {
-  let turn: Turn | null = null
+  let turn: SigningTurn | null = null
   try {
     for (let attempt = 1; ; attempt++) {
       const result = await store.transaction(work).catch((error: unknown) => {
-        if (error instanceof SignaturesNeeded) return error
+        if (error instanceof SignaturesNeededError) return error
         throw error
       })
-      if (!(result instanceof SignaturesNeeded)) return result
+      if (!(result instanceof SignaturesNeededError)) return result
       const { signer, transactions } = result
       if (attempt === MAX_ATTEMPTS) {
         throw new GdnError('unreachable', `other processes used the nonce of ${signer.address} ${attempt} times`)
@@ -85,7 +85,7 @@ export async function commitSigned<Result>(
         turn?.end()
         turn = await takeTurn(signer)
         // Another commit has used the nonce in the meantime.
-        if (turn.waited) continue
+        if (turn.hasWaited) continue
       }
       await signAll(signer, transactions)
     }
@@ -94,14 +94,14 @@ export async function commitSigned<Result>(
   }
 }
 
-interface Turn {
+interface SigningTurn {
   signer: Signer
-  waited: boolean
+  hasWaited: boolean
   end(): void
 }
 
-async function takeTurn(signer: Signer): Promise<Turn> {
-  const queue = queueOf(signer)
+async function takeTurn(signer: Signer): Promise<SigningTurn> {
+  const queue = getSigningQueue(signer)
   const before = queue.last
   let resolve = () => {}
   const promise = new Promise<void>((done) => {
@@ -111,7 +111,7 @@ async function takeTurn(signer: Signer): Promise<Turn> {
   await before
   return {
     signer,
-    waited: before !== null,
+    hasWaited: before !== null,
     end() {
       queue.signed.clear()
       if (queue.last === promise) queue.last = null
@@ -121,8 +121,8 @@ async function takeTurn(signer: Signer): Promise<Turn> {
 }
 
 async function signAll(signer: Signer, transactions: readonly UnsignedTransaction[]): Promise<void> {
-  const { signed } = queueOf(signer)
-  for (const chunk of chunksOf(transactions, AT_ONCE)) {
+  const { signed } = getSigningQueue(signer)
+  for (const chunk of chunksOf(transactions, MAX_CONCURRENT_SIGNATURES)) {
     const results = await Promise.allSettled(chunk.map((transaction) => signer.sign(transaction)))
     for (const [index, result] of results.entries()) {
       const transaction = chunk[index]

@@ -4,8 +4,8 @@ import type { FindSigner } from '../../chain/evm/evm-signer.ts'
 import type { EvmNetwork, EvmReceipt, Hex } from '../../chain/evm/network.ts'
 import type { Log } from '../../log.ts'
 import type { CollectionRow } from '../../store/collections.ts'
-import type { TransactionRow, Unfinished } from '../../store/transactions.ts'
-import { hasWatched } from '../../store/watched.ts'
+import type { TransactionRow, UnfinishedTransactions } from '../../store/transactions.ts'
+import { hasWatchedTransactions } from '../../store/watched.ts'
 import type { ChainDriver, ChainObserver, DriverOptions, Observation, OnSigned } from '../driver.ts'
 import type { FileSources } from '../store-files-again.ts'
 import { commitSigned } from './commit-signed.ts'
@@ -15,7 +15,7 @@ import { createPublicObserver } from './public-network/observe.ts'
 import { startPublicOwnerLoop } from './public-network/public-owner-loop.ts'
 import { watchSettled } from './public-network/reorgs.ts'
 import { createEvmMintRecovery } from './recovery/recover-mint.ts'
-import { adoptTransfer, findMadeTransfer } from './recovery/recover-transfer.ts'
+import { adoptTransfer, findMinedTransfer } from './recovery/recover-transfer.ts'
 import { openEvmPreparer } from './transaction-preparer.ts'
 import { createTransferStep } from './transfer-step.ts'
 import { createEvmUpdateStep } from './update-step.ts'
@@ -32,7 +32,7 @@ const SHARED_CLAIM_SIZE = 16
  * times for the database. With one worker, 48 collections and a network that responds in 25 ms, a concurrency of 8
  * signs twice as many NFTs per second as a concurrency of 1.
  */
-const COLLECTIONS_AT_ONCE = 8
+const MAX_CONCURRENT_COLLECTIONS = 8
 
 export interface EvmObserverOptions extends DriverOptions<EvmBlockchain> {
   network: () => Promise<EvmNetwork>
@@ -46,29 +46,29 @@ export interface EvmObserverOptions extends DriverOptions<EvmBlockchain> {
  * Maximum number of a collection's mints that aren't final. After a reorg, all of these mints may have to wait for a
  * block again.
  */
-const MAX_UNCONFIRMED = 64
+const MAX_UNCONFIRMED_MINTS = 64
 
 /**
  * Returns whether mints of a collection may be signed in addition to its unfinished transactions. The token IDs of a
  * bundle are valid only if all earlier bundles succeed. After a failed bundle, bundles are smaller and are signed one
  * at a time until one succeeds.
  *
- * @param mostWaiting maximum number of mints that may wait for a block; 1 allows only one mint that isn't final
+ * @param maxWaiting maximum number of mints that may wait for a block; 1 allows only one mint that isn't final
  */
-export function hasRoom(
-  mostWaiting: number,
+export function canSignMore(
+  maxWaiting: number,
   { batch_limit }: Pick<CollectionRow, 'batch_limit'>,
-  { count, waiting, hasReverted, hasLostToken, signers }: Unfinished,
+  { count, unminedCount, hasReverted, hasLostToken, signers }: UnfinishedTransactions,
   more: number,
 ): boolean {
   // A signed transaction refers to a token ID that its NFT has lost because of a reorg. Until that token ID is minted
   // again, the transaction reverts. Afterwards, it would change the wrong NFT.
   if (hasLostToken) return false
-  if (mostWaiting === 1 || batch_limit !== null) return count + more <= 1
+  if (maxWaiting === 1 || batch_limit !== null) return count + more <= 1
   // Nonces don't order the transactions of different signers, and after a reorg, transactions of several signers may be
   // pending again.
   if (hasReverted || signers.length > 1) return false
-  return waiting + more <= mostWaiting && count + more <= MAX_UNCONFIRMED
+  return unminedCount + more <= maxWaiting && count + more <= MAX_UNCONFIRMED_MINTS
 }
 
 /** Creates an observer that sends transactions to an EVM chain, embedded or public, and looks up their outcomes. */
@@ -94,7 +94,7 @@ export function createEvmObserver(options: EvmObserverOptions): ChainObserver {
     async watch() {
       const wait = nextWatch - performance.now()
       if (wait > 0) return wait
-      if (!(await hasWatched(store.db, blockchain))) return null
+      if (!(await hasWatchedTransactions(store.db, blockchain))) return null
       const network = await open()
       const { publicNetwork } = network
       if (publicNetwork === undefined) return null
@@ -115,14 +115,15 @@ async function observeEmbedded(network: EvmNetwork, claimed: readonly Transactio
   const receipts = await network.receipts(claimed.map(({ hash }) => hash as Hex))
   return claimed.map((_, index) => {
     const receipt = receipts[index] ?? null
-    if (receipt !== null) return { state: receipt.status === 'success' ? 'final' : 'reverted', seen: seenIn(receipt) }
+    if (receipt !== null)
+      return { state: receipt.status === 'success' ? 'final' : 'reverted', seen: toChainResult(receipt) }
     const outcome = outcomes[index]
     const pending = { state: 'signed', waitMs: POLL_MS } as const
     return outcome?.outcome === 'rejected' ? { ...pending, refusal: outcome.reason } : pending
   })
 }
 
-const seenIn = ({ blockNumber, blockHash, gasUsed, feePaid }: EvmReceipt) => ({
+const toChainResult = ({ blockNumber, blockHash, gasUsed, feePaid }: EvmReceipt) => ({
   block_number: Number(blockNumber),
   block_hash: blockHash,
   gas_used: String(gasUsed),
@@ -148,7 +149,7 @@ export function createEvmDriver(options: EvmDriverOptions): ChainDriver {
     if (!chains.remote.has(blockchain)) return recovered
     for (const transfer of transfers) {
       const { id, request_id } = transfer
-      const madeTransfer = await findMadeTransfer(store, await network(), id)
+      const madeTransfer = await findMinedTransfer(store, await network(), id)
       if (madeTransfer === null) continue
       recovered.add(id)
       const adopted = await adoptTransfer(store, await network(), transfer, madeTransfer, now())
@@ -162,11 +163,11 @@ export function createEvmDriver(options: EvmDriverOptions): ChainDriver {
 
   return {
     ...createEvmObserver({ store, blockchain, network, findSigner: chains.findSigner, now, log }),
-    hasRoom(collection, unfinished, more) {
+    canSignMore(collection, unfinished, more) {
       const { publicNetwork } = chains.remote.has(blockchain) ? chains.remote.network(blockchain) : {}
-      return hasRoom(publicNetwork?.mintsInFlight ?? 1, collection, unfinished, more)
+      return canSignMore(publicNetwork?.mintsInFlight ?? 1, collection, unfinished, more)
     },
-    collectionsAtOnce: COLLECTIONS_AT_ONCE,
+    maxConcurrentCollections: MAX_CONCURRENT_COLLECTIONS,
     commit: (work) => commitSigned(store, work),
     openPreparer: () => openEvmPreparer(options),
     recoverMint: createEvmMintRecovery(options),

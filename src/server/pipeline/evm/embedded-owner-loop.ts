@@ -8,13 +8,13 @@ import { startLoop } from '../loop.ts'
 import { followOwners } from './follow-owners.ts'
 
 /** Maximum wait in milliseconds for a follower that lags or fails. */
-const MAX_WAIT_MS = 2000
+const MAX_CATCH_UP_MS = 2000
 
 /**
  * Blocks within this number of milliseconds are read together, because each turn costs a commit and three calls.
  * Explicit requests don't wait for this time.
  */
-const GATHER_MS = 100
+const BATCH_WINDOW_MS = 100
 
 export interface FollowerOptions {
   store: Store
@@ -47,12 +47,12 @@ export function startEmbeddedOwnerLoop({ store, chains, blockchain, log }: Follo
       gathering ??= setTimeout(() => {
         gathering = undefined
         loop.wake()
-      }, GATHER_MS)
+      }, BATCH_WINDOW_MS)
     },
-    async caughtUp() {
+    async waitUntilCaughtUp() {
       const caughtUp = new Promise<void>((resolve) => waiting.push(resolve))
       loop.wake()
-      await Promise.race([caughtUp, delay(MAX_WAIT_MS, undefined, { ref: false })])
+      await Promise.race([caughtUp, delay(MAX_CATCH_UP_MS, undefined, { ref: false })])
     },
     async stop() {
       clearTimeout(gathering)

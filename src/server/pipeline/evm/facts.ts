@@ -4,21 +4,21 @@ import { collectionAddress } from '../../chain/evm/collection-init.ts'
 import { readCollectionState, readLifecycle, readMetadataState, readOwnerOf } from '../../chain/evm/collection-reads.ts'
 import { MAX_UPDATES } from '../../chain/evm/collection-updates.ts'
 import { currentFees } from '../../chain/evm/cost/cached-fees.ts'
-import { maxPerNft } from '../../chain/evm/cost/drop-gas.ts'
-import { budgetOf, maxCostOfNfts } from '../../chain/evm/cost/run-budget.ts'
-import { waitingForFees } from '../../chain/evm/cost/run-fee.ts'
+import { computeMaxGasPerNft } from '../../chain/evm/cost/drop-gas.ts'
+import { maxCostOfNfts, readRunBudget } from '../../chain/evm/cost/run-budget.ts'
+import { explainFeeWait } from '../../chain/evm/cost/run-fee.ts'
 import { EMBEDDED_FEES } from '../../chain/evm/evm-signer.ts'
 import type { Hex } from '../../chain/evm/network.ts'
 import { readContractUri, readOwnerSettings } from '../../chain/evm/owner/settings.ts'
-import { waitingFor } from '../../chain/evm/remote/fees.ts'
+import { explainFeeCapWait } from '../../chain/evm/remote/fees.ts'
 import { hasMaxCost } from '../../chain/fees.ts'
-import { coinOf } from '../../settings/networks.ts'
+import { findCoinSymbol } from '../../settings/networks.ts'
 import type { CollectionRow } from '../../store/collections.ts'
 import type { ChainFacts, ContractFacts, GasFacts } from '../facts.ts'
 import { readBlock } from './follow-owners.ts'
-import { changeBlockedByCost } from './limit-fees.ts'
-import { mintBlockedByCost } from './mint-bundle.ts'
-import { stuckAtLimit } from './public-network/stuck-at-limit.ts'
+import { findChangeWaitReason } from './limit-fees.ts'
+import { findMintWaitReason } from './mint-bundle.ts'
+import { findStuckRun } from './public-network/stuck-at-limit.ts'
 
 type Contract = Pick<CollectionRow, 'contract_address'>
 
@@ -30,38 +30,38 @@ export function createEvmFacts(chains: Chains, blockchain: EvmBlockchain): Chain
     throw new Error(`${blockchain} has no contract at ${contract_address}`)
   }
   return {
-    async addressesFor(db, collection) {
-      const factory_address = await chains.factory(db, blockchain)
+    async predictAddresses(db, collection) {
+      const factory_address = await chains.getFactoryAddress(db, blockchain)
       return { factory_address, contract_address: collectionAddress({ ...collection, factory_address }) }
     },
 
-    async state(collection) {
+    async readState(collection) {
       const contract = collection.contract_address as Hex
       return requireDeployed(await readCollectionState(await network(), contract), collection)
     },
 
-    async lifecycle(collection) {
+    async readLifecycle(collection) {
       const lifecycle = await readLifecycle(await network(), collection.contract_address as Hex)
       const { frozen, enableBurn, updateCount } = requireDeployed(lifecycle, collection)
       return { frozen, enableBurn, hasUpdatesLeft: updateCount < MAX_UPDATES }
     },
 
-    async ownerOf({ contract_address }, tokenId) {
+    async readOwner({ contract_address }, tokenId) {
       return await readOwnerOf(await network(), contract_address as Hex, BigInt(tokenId))
     },
 
-    async token({ contract_address }, { tokenId }) {
+    async readToken({ contract_address }, { tokenId }) {
       const state = await readMetadataState(await network(), contract_address as Hex, BigInt(tokenId))
       return { ...state, burned: false }
     },
 
-    async blockTime(number) {
+    async readBlockTime(number) {
       if (!chains.remote.has(blockchain)) return null
       const block = await readBlock(await network(), number)
       return block === null ? null : Number(block.timestamp) * 1000
     },
 
-    async finalitySeconds() {
+    async readFinalitySeconds() {
       const opened = await network()
       if (opened.publicNetwork === undefined) return null
       const newest = await opened.publicNetwork.head()
@@ -76,10 +76,10 @@ export function createEvmFacts(chains: Chains, blockchain: EvmBlockchain): Chain
   }
 }
 
-type AskNetwork = () => ReturnType<Chains['network']>
+type OpenNetwork = () => ReturnType<Chains['network']>
 
-const contractFacts = (network: AskNetwork): ContractFacts => ({
-  async settings(address) {
+const contractFacts = (network: OpenNetwork): ContractFacts => ({
+  async readSettings(address) {
     const settings = await readOwnerSettings(await network(), address as Hex)
     return {
       wallet_address: settings.owner,
@@ -94,41 +94,41 @@ const contractFacts = (network: AskNetwork): ContractFacts => ({
     }
   },
 
-  metadataUri: async (address) => await readContractUri(await network(), address as Hex),
+  readMetadataUri: async (address) => await readContractUri(await network(), address as Hex),
 })
 
 const gasFacts = (chains: Chains, blockchain: EvmBlockchain): GasFacts => ({
   blockchain,
-  budgetOf,
+  budgetOf: readRunBudget,
   maxCostOfNfts,
-  maxPerNft,
+  maxPerNft: computeMaxGasPerNft,
   isSimulated: !chains.remote.has(blockchain),
-  coin: async () => coinOf((await chains.network(blockchain)).chainId),
+  readCoin: async () => findCoinSymbol((await chains.network(blockchain)).chainId),
 
-  async fees() {
+  async readFees() {
     const { publicNetwork } = await chains.network(blockchain)
     const max = publicNetwork?.feeCap ?? EMBEDDED_FEES.maxFeePerGas
     return { ...(await currentFees(chains, blockchain)), max }
   },
 
-  bestFunded: () => chains.remote.bestFunded(blockchain),
-  shortage: async () => (chains.remote.has(blockchain) ? await chains.remote.shortage(blockchain) : null),
+  findBestFundedSigner: () => chains.remote.findBestFunded(blockchain),
+  findShortage: async () => (chains.remote.has(blockchain) ? await chains.remote.shortage(blockchain) : null),
 
-  async waitingForPrice(db, run, current) {
+  async findPriceWaitReason(db, run, current) {
     const { publicNetwork } = chains.remote.has(blockchain) ? chains.remote.network(blockchain) : {}
     const waiting =
-      waitingForFees(run.max_fee, current) ??
-      (publicNetwork === undefined ? null : waitingFor({ baseFee: current.base }, publicNetwork.feeCap))
+      explainFeeWait(run.max_fee, current) ??
+      (publicNetwork === undefined ? null : explainFeeCapWait({ baseFee: current.base }, publicNetwork.feeCap))
     if (waiting !== null || !hasMaxCost(run)) return waiting
     const { offered, typical, base } = current
     const fees = { maxFeePerGas: offered, maxPriorityFeePerGas: typical - base }
-    return (await mintBlockedByCost(db, run, fees, current)) ?? (await changeBlockedByCost(db, run, fees, current))
+    return (await findMintWaitReason(db, run, fees, current)) ?? (await findChangeWaitReason(db, run, fees, current))
   },
 
-  stuckAtLimit: async (db, run, current) =>
-    chains.remote.has(blockchain) ? await stuckAtLimit(db, run, current) : null,
+  findStuckRun: async (db, run, current) =>
+    chains.remote.has(blockchain) ? await findStuckRun(db, run, current) : null,
 
-  async blocksUntilFinal(block) {
+  async countBlocksUntilFinal(block) {
     if (!chains.remote.has(blockchain)) return null
     const { head, finality } = chains.remote.network(blockchain).publicNetwork
     return Math.max(1, block + finality - 1 - (await head()))

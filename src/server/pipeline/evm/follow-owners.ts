@@ -4,8 +4,8 @@ import {
   type CollectionChange,
   type CollectionEvent,
   collectionEvents,
+  decodeMints,
   type Mint,
-  mintsIn,
   readCollectionLogs,
 } from '../../chain/evm/collection-events.ts'
 import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
@@ -22,8 +22,8 @@ import {
   undoEvents,
 } from '../../store/owner-events.ts'
 import type { Db } from '../../store/schema.ts'
-import { addUnknownMints, type FoundMint, forgetUnknownMints } from '../../store/unknown-mints.ts'
-import { forgetUnknownUpdates } from '../../store/updates.ts'
+import { addUnknownMints, deleteUnknownMints, type FoundMint } from '../../store/unknown-mints.ts'
+import { deleteUnknownUpdates } from '../../store/updates.ts'
 
 /** Number of blocks whose events are read at once. The events of 100 full blocks are about 12 MB of JSON. */
 const BLOCKS_AT_ONCE = 100
@@ -54,7 +54,7 @@ export async function followOwners({ store, network, blocksAtOnce = BLOCKS_AT_ON
   if (head === null) throw new Error(`${blockchain} has no blocks`)
   const cursor = await findCursor(store.db, blockchain)
   if (cursor !== null && !(await isAncestor(network, cursor, head))) {
-    await revertEvents(store, cursor, await lastOnChain({ store, network }))
+    await revertEvents(store, cursor, await findLastBlockOnChain({ store, network }))
     return true
   }
   const from = (cursor?.block_number ?? -1) + 1
@@ -65,7 +65,13 @@ export async function followOwners({ store, network, blocksAtOnce = BLOCKS_AT_ON
   // If a reorg happened in the meantime, the events may be from other blocks.
   if (last === null || (await readBlock(network, to))?.hash !== last.hash) return true
   const reached = { blockchain, block_number: to, block_hash: last.hash }
-  await writeEvents(store, { events: collectionEvents(logs), mints: mintsIn(logs), cursor, reached, move: moveCursor })
+  await writeEvents(store, {
+    events: collectionEvents(logs),
+    mints: decodeMints(logs),
+    cursor,
+    reached,
+    move: moveCursor,
+  })
   return to < Number(head.number)
 }
 
@@ -82,8 +88,8 @@ export async function revertEvents(
     await lockTokenOwners(db, blockchain, 'alone')
     if ((await findCursor(db, blockchain))?.block_hash !== block_hash) return
     await undoEvents(db, blockchain, lastKept)
-    await forgetUnknownMints(db, blockchain, lastKept)
-    await forgetUnknownUpdates(db, blockchain, lastKept)
+    await deleteUnknownMints(db, blockchain, lastKept)
+    await deleteUnknownUpdates(db, blockchain, lastKept)
   })
 }
 
@@ -103,23 +109,23 @@ export async function writeEvents(
 ): Promise<void> {
   const { events, mints, cursor, reached, move } = batch
   await store.transaction(async (db) => {
-    const wasFaster = async () => (await findCursor(db, reached.blockchain))?.block_hash !== cursor?.block_hash
+    const hasCursorMoved = async () => (await findCursor(db, reached.blockchain))?.block_hash !== cursor?.block_hash
     // Every worker tracks the owners. Check before acquiring the lock, because the lock blocks workers that write
     // minted tokens.
-    if (await wasFaster()) return
+    if (await hasCursorMoved()) return
     // Without events, acquire only a shared lock, so that other workers can write minted tokens.
     await lockTokenOwners(db, reached.blockchain, events.length > 0 ? 'alone' : 'shared')
-    if (await wasFaster()) return
+    if (await hasCursorMoved()) return
     await applyEvents(db, await ownerEventRows(db, reached.blockchain, events))
-    await addUnknownMints(db, await mintRowsOf(db, reached.blockchain, mints))
+    await addUnknownMints(db, await buildMintRows(db, reached.blockchain, mints))
     await move(db, reached)
   })
 }
 
 /** Returns the mints that are in collections of this backend, regardless of their signer. */
-async function mintRowsOf(db: Db, blockchain: EvmBlockchain, mints: readonly Mint[]): Promise<FoundMint[]> {
+async function buildMintRows(db: Db, blockchain: EvmBlockchain, mints: readonly Mint[]): Promise<FoundMint[]> {
   if (mints.length === 0) return []
-  const ids = await idsAt(db, blockchain, mints)
+  const ids = await createCollectionIdLookup(db, blockchain, mints)
   return mints.flatMap(({ address, transactionHash: hash, blockNumber, startId, count }) => {
     const id = ids(address)
     if (id === undefined) return []
@@ -129,10 +135,12 @@ async function mintRowsOf(db: Db, blockchain: EvmBlockchain, mints: readonly Min
 }
 
 /** Returns a function that maps the address in a log to the ID of its collection. */
-async function idsAt(db: Db, blockchain: EvmBlockchain, entries: readonly { address: Hex }[]) {
-  const spelled = new Map([...new Set(entries.map(({ address }) => address))].map((at) => [at, checksumAddress(at)]))
-  const ids = await findCollectionIds(db, blockchain, [...spelled.values()])
-  return (address: Hex) => ids.get(spelled.get(address) ?? '')
+async function createCollectionIdLookup(db: Db, blockchain: EvmBlockchain, entries: readonly { address: Hex }[]) {
+  const checksummed = new Map(
+    [...new Set(entries.map(({ address }) => address))].map((at) => [at, checksumAddress(at)]),
+  )
+  const ids = await findCollectionIds(db, blockchain, [...checksummed.values()])
+  return (address: Hex) => ids.get(checksummed.get(address) ?? '')
 }
 
 async function ownerEventRows(
@@ -141,12 +149,12 @@ async function ownerEventRows(
   events: readonly CollectionEvent[],
 ): Promise<OwnerEventRow[]> {
   if (events.length === 0) return []
-  const ids = await idsAt(db, blockchain, events)
+  const ids = await createCollectionIdLookup(db, blockchain, events)
   return events.flatMap(({ blockNumber, logIndex, transactionHash, address, change }) => {
     const id = ids(address)
     if (id === undefined) return []
     const place = { blockchain, block_number: blockNumber, log_index: logIndex, transaction_hash: transactionHash }
-    return [{ ...place, collection_id: id, kind: change.kind, ...valuesOf(change) }]
+    return [{ ...place, collection_id: id, kind: change.kind, ...toEventValues(change) }]
   })
 }
 
@@ -154,7 +162,7 @@ async function ownerEventRows(
  * Returns the token of a change, and the values before and after the change. Every event of gdn's contracts includes
  * the previous value.
  */
-function valuesOf(change: CollectionChange): Pick<OwnerEventRow, 'token_id' | 'previous' | 'next'> {
+function toEventValues(change: CollectionChange): Pick<OwnerEventRow, 'token_id' | 'previous' | 'next'> {
   if (change.kind === 'transfer') return { token_id: String(change.tokenId), previous: change.from, next: change.to }
   if (change.kind === 'owner') return { token_id: null, previous: change.previous, next: change.next }
   if (change.kind === 'max_supply') {
@@ -165,7 +173,7 @@ function valuesOf(change: CollectionChange): Pick<OwnerEventRow, 'token_id' | 'p
 }
 
 /** Returns the number of the newest block that was read and is still on the chain; -1 if there is none. */
-async function lastOnChain({ store, network }: Pick<FollowOptions, 'store' | 'network'>): Promise<number> {
+async function findLastBlockOnChain({ store, network }: Pick<FollowOptions, 'store' | 'network'>): Promise<number> {
   for (const { block_number, block_hash } of await listCursors(store.db, network.blockchain)) {
     if ((await readBlock(network, block_number))?.hash === block_hash) return block_number
   }

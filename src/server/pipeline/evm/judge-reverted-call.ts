@@ -34,16 +34,18 @@ export async function judgeRevertedCall(network: EvmNetwork, call: Call): Promis
   // Also try the call in the newest known block, because a lagging node may not have the transaction that the call
   // depends on. A node without that block returns an error.
   if (await callSucceeds(network, call, numberToHex(await publicNetwork.head()))) return 'again'
-  return (await atFinality(publicNetwork, (block) => callSucceeds(network, call, block))) === true ? 'wait' : 'never'
+  return (await readAtFinality(publicNetwork, (block) => callSucceeds(network, call, block))) === true
+    ? 'wait'
+    : 'never'
 }
 
-/** Returns the result of `ask` for the newest final block. Returns null if no node has the state of that block. */
-export async function atFinality<Result>(
+/** Returns the result of `read` for the newest final block. Returns null if no node has the state of that block. */
+export async function readAtFinality<Result>(
   { head, finality }: PublicNetwork,
-  ask: (block: Hex) => Promise<Result>,
+  read: (block: Hex) => Promise<Result>,
 ): Promise<Result | null> {
   try {
-    return await ask(numberToHex(Math.max(0, (await head()) - finality + 1)))
+    return await read(numberToHex(Math.max(0, (await head()) - finality + 1)))
   } catch (error) {
     const response = isUnreachable(error) ? error.cause : error
     if (response instanceof RpcError) return null
@@ -56,7 +58,7 @@ async function callSucceeds(network: EvmNetwork, { gas, ...call }: Call, block: 
     await network.request('eth_call', [{ ...call, gas: numberToHex(gas) }, block])
     return true
   } catch (error) {
-    if (error instanceof RpcError && !lacksBlock(error)) return false
+    if (error instanceof RpcError && !isMissingBlockError(error)) return false
     throw error
   }
 }
@@ -65,5 +67,5 @@ async function callSucceeds(network: EvmNetwork, { gas, ...call }: Call, block: 
  * Returns whether an error means that a node lacks a block or its state. Each node implementation has a different
  * message for this error.
  */
-const lacksBlock = (error: RpcError): boolean =>
+const isMissingBlockError = (error: RpcError): boolean =>
   !isExecutionError(error) && /header|block|state|trie|not found/i.test(error.message)

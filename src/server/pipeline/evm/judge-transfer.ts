@@ -3,33 +3,38 @@ import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
 import { RpcError } from '../../chain/rpc/rpc-response.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
-import { findTransferOf, transferFollowsUnfinal } from '../../store/transfers.ts'
+import { findTransferByTransaction, transferFollowsUnfinal } from '../../store/transfers.ts'
 import type { OutcomeVerdict, TransactionOutcome } from '../driver.ts'
 import { judgeRevertedCall, MAX_TEMPORARY_REVERTS, type RevertVerdict } from './judge-reverted-call.ts'
-import { findMadeTransfer } from './recovery/recover-transfer.ts'
+import { findMinedTransfer } from './recovery/recover-transfer.ts'
 import { transferCall } from './transfer-call.ts'
 
 /** A transaction with changes, and its outcome. */
-export interface ChangeJudging {
+export interface ChangeJudgeContext {
   store: Store
   network: EvmNetwork
   transaction: TransactionRow
   outcome: TransactionOutcome
 }
 
-type Transfer = NonNullable<Awaited<ReturnType<typeof findTransferOf>>>
+type Transfer = NonNullable<Awaited<ReturnType<typeof findTransferByTransaction>>>
 
 /** Decides what the outcome of a transaction with a transfer or burn means. */
-export async function judgeTransfer({ store, network, transaction, outcome }: ChangeJudging): Promise<OutcomeVerdict> {
+export async function judgeTransfer({
+  store,
+  network,
+  transaction,
+  outcome,
+}: ChangeJudgeContext): Promise<OutcomeVerdict> {
   if (outcome.state === 'final') return { kind: 'done' }
-  const transfer = await findTransferOf(store.db, transaction.id)
+  const transfer = await findTransferByTransaction(store.db, transaction.id)
   if (transfer === null) return { kind: 'none' }
   if (await followsReorg(store, network, transfer)) return { kind: 'again' }
   const reverted = await judge(network, transfer, transaction)
   if (reverted === 'wait') return { kind: 'wait', waitMs: network.publicNetwork?.pollMs ?? 0 }
   if (reverted === 'again') return { kind: 'again', counted: true }
   // Another transaction, which the database doesn't have, has already made the transfer. The transfer step adopts it.
-  if (network.publicNetwork !== undefined && (await findMadeTransfer(store, network, transfer.id)) !== null) {
+  if (network.publicNetwork !== undefined && (await findMinedTransfer(store, network, transfer.id)) !== null) {
     return { kind: 'again' }
   }
   return { kind: 'failed', error: await findRevertReason(network, transfer, transaction) }
@@ -66,7 +71,9 @@ async function findRevertReason(network: EvmNetwork, transfer: Transfer, { hash 
     return "the collection's owner has disabled transfers of NFTs through the API"
   }
   const owner =
-    state === null || token_id === null ? null : await readOwnerOf(network, collection, BigInt(token_id)).catch(noToken)
+    state === null || token_id === null
+      ? null
+      : await readOwnerOf(network, collection, BigInt(token_id)).catch(nullOnRpcError)
   const isSenders = owner === null || owner === sender
   if (!isSenders) return `the NFT no longer belonged to the sender ${sender}: its owner is ${owner}`
   return `the ${kind} failed on the network: its transaction ${hash} reverted`
@@ -76,7 +83,7 @@ async function findRevertReason(network: EvmNetwork, transfer: Transfer, { hash 
  * Returns null if a node rejects the request, because a reorg has removed the token or the node lags. Rethrows any
  * other error.
  */
-function noToken(error: unknown): null {
+function nullOnRpcError(error: unknown): null {
   if (error instanceof RpcError) return null
   throw error
 }

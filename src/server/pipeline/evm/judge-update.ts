@@ -3,31 +3,38 @@ import { readMetadataState, readProvenance } from '../../chain/evm/collection-re
 import { decodeUpdate } from '../../chain/evm/collection-updates.ts'
 import type { Hex } from '../../chain/evm/network.ts'
 import { findCollectionById } from '../../store/collections.ts'
-import { collectionOfUpdates, listUpdatesOf, updatesFollowUnfinal } from '../../store/updates.ts'
+import { findCollectionOfUpdates, listUpdatesOfTransaction, updatesFollowUnfinal } from '../../store/updates.ts'
 import type { OutcomeVerdict } from '../driver.ts'
 import { judgeRevertedCall, MAX_TEMPORARY_REVERTS } from './judge-reverted-call.ts'
-import type { ChangeJudging } from './judge-transfer.ts'
-import { isUpdateRefusedAtFinality, readUpdateTerms, updateRefusal } from './update-refusal.ts'
+import type { ChangeJudgeContext } from './judge-transfer.ts'
+import { findUpdateRefusal, isUpdateRefusedAtFinality, readUpdateTerms } from './update-refusal.ts'
 
 /**
  * Decides what the outcome of a transaction with updates, a freeze or a commitment means. After a revert, the sequence
  * number in the transaction shows whether another transaction has already used that number. Updates of tokens that
  * can't be updated fail. The others are signed again.
  */
-export async function judgeUpdate({ store, network, transaction, outcome }: ChangeJudging): Promise<OutcomeVerdict> {
+export async function judgeUpdate({
+  store,
+  network,
+  transaction,
+  outcome,
+}: ChangeJudgeContext): Promise<OutcomeVerdict> {
   const isFinal = outcome.state === 'final'
   const { id, blockchain, kind, update_sequence: sequence, hash, signer, raw } = transaction
   const { publicNetwork } = network
   const wait: OutcomeVerdict = { kind: 'wait', waitMs: publicNetwork?.pollMs ?? 0 }
-  const updates = await listUpdatesOf(store.db, id)
+  const updates = await listUpdatesOfTransaction(store.db, id)
   const { to, data = '0x', gas = 0n } = parseTransaction((outcome.seen.raw ?? raw) as Hex)
-  const called = decodeUpdate(data)?.tokenIds
+  const calledTokenIds = decodeUpdate(data)?.tokenIds
   // After a reorg, an NFT may have been minted as a different token. The update step examines the effect of this
   // transaction on the old token.
-  const hasMoved = updates.some(({ token_id }) => token_id !== null && called?.includes(BigInt(token_id)) === false)
+  const hasMoved = updates.some(
+    ({ token_id }) => token_id !== null && calledTokenIds?.includes(BigInt(token_id)) === false,
+  )
   if (hasMoved) return { kind: 'again' }
   if (isFinal && kind !== 'provenance') return { kind: 'done' }
-  const collectionId = await collectionOfUpdates(store.db, id)
+  const collectionId = await findCollectionOfUpdates(store.db, id)
   const collection = collectionId && (await findCollectionById(store.db, collectionId))
   if (!collection) return { kind: 'none' }
   if (
@@ -52,7 +59,7 @@ export async function judgeUpdate({ store, network, transaction, outcome }: Chan
     // transaction has made the commitment, the update step finds it.
     if (isFinal || firstToken !== 0n) return { kind: 'again' }
   }
-  const refusal = updateRefusal(terms, kind)
+  const refusal = findUpdateRefusal(terms, kind)
   if (refusal !== null) {
     return (await isUpdateRefusedAtFinality(network, collection, kind)) ? { kind: 'failed', error: refusal } : wait
   }

@@ -11,33 +11,35 @@ import {
   isMint,
   isTransfer,
   isUpdate,
-  nonceOf,
+  requireNonce,
   type TransactionRow,
   transactionFollowsUnfinal,
 } from '../../store/transactions.ts'
 import { nextKnownTokenId } from '../../store/unknown-mints.ts'
 import type { OutcomeVerdict, TransactionOutcome } from '../driver.ts'
-import { atFinality, type Call, judgeRevertedCall, MAX_TEMPORARY_REVERTS } from './judge-reverted-call.ts'
-import { type ChangeJudging, judgeTransfer } from './judge-transfer.ts'
+import { type Call, judgeRevertedCall, MAX_TEMPORARY_REVERTS, readAtFinality } from './judge-reverted-call.ts'
+import { type ChangeJudgeContext, judgeTransfer } from './judge-transfer.ts'
 import { judgeUpdate } from './judge-update.ts'
 
-export interface Judging extends ChangeJudging {
+export interface JudgeContext extends ChangeJudgeContext {
   log: Log
 }
 
-const CANCELLED = 'the operator of this backend canceled its transaction'
+const CANCELED_BY_OPERATOR_ERROR = 'the operator of this backend canceled its transaction'
 
 /** Decides what the outcome of a transaction on an EVM chain means. */
-export async function judge(judging: Judging): Promise<OutcomeVerdict> {
-  const { transaction, outcome } = judging
-  if (outcome.state === 'lost') return judgeLost(judging)
+export async function judge(context: JudgeContext): Promise<OutcomeVerdict> {
+  const { transaction, outcome } = context
+  if (outcome.state === 'lost') return judgeLost(context)
   if (outcome.state === 'cancelled') {
-    const next = await nextTokens(judging)
-    return outcome.again ? { kind: 'again', ...next } : { kind: 'failed', error: CANCELLED, ...next }
+    const next = await readNextTokenId(context)
+    return outcome.shouldSignAgain
+      ? { kind: 'again', ...next }
+      : { kind: 'failed', error: CANCELED_BY_OPERATOR_ERROR, ...next }
   }
-  if (isTransfer(transaction)) return judgeTransfer(judging)
-  if (isUpdate(transaction)) return judgeUpdate(judging)
-  if (outcome.state === 'reverted') return judgeReverted(judging)
+  if (isTransfer(transaction)) return judgeTransfer(context)
+  if (isUpdate(transaction)) return judgeUpdate(context)
+  if (outcome.state === 'reverted') return judgeReverted(context)
   return isMint(transaction) ? { kind: 'done', collection: { batch_limit: null } } : { kind: 'done' }
 }
 
@@ -46,10 +48,10 @@ export async function judge(judging: Judging): Promise<OutcomeVerdict> {
  * versions can therefore be mined, and its rows get a transaction with another nonce. If a lost deployment was mined
  * after all, the second deployment reverts, and the collection counts as deployed.
  */
-async function judgeLost(judging: Judging): Promise<OutcomeVerdict> {
-  const { network, transaction, log } = judging
+async function judgeLost(context: JudgeContext): Promise<OutcomeVerdict> {
+  const { network, transaction, log } = context
   const { id, signer, kind } = transaction
-  const nonce = nonceOf(transaction)
+  const nonce = requireNonce(transaction)
   if (
     kind === 'factory' &&
     (await hasCode(network, getContractAddress({ from: signer as Hex, nonce: BigInt(nonce) })))
@@ -62,7 +64,7 @@ async function judgeLost(judging: Judging): Promise<OutcomeVerdict> {
     { transaction: id, signer, nonce, kind },
     'an unknown transaction used the nonce of a transaction of this backend: the signer key is also used elsewhere',
   )
-  return { kind: 'again', ...(await nextTokens(judging)) }
+  return { kind: 'again', ...(await readNextTokenId(context)) }
 }
 
 /**
@@ -73,7 +75,7 @@ const hasCode = async (network: EvmNetwork, address: Hex): Promise<boolean> =>
   (await network.request('eth_getCode', [address, 'latest'])) !== '0x'
 
 /** Returns the token ID that is minted next after a bundle had no effect. */
-async function nextTokens({ store, network, transaction }: Judging) {
+async function readNextTokenId({ store, network, transaction }: JudgeContext) {
   const { collection_id: collectionId, start_id } = transaction
   if (!isMint(transaction) || collectionId === null) return {}
   const collection = await findCollectionById(store.db, collectionId)
@@ -81,11 +83,11 @@ async function nextTokens({ store, network, transaction }: Judging) {
   if (!state) throw new Error(`the node does not have the collection ${collectionId}`)
   const startId = BigInt(start_id ?? state.nextTokenId)
   const next = await nextKnownTokenId(store.db, { id: collectionId, startId }, state.nextTokenId)
-  return { collection: { next_token_id: String(next), ...oneAtATime(collection) } }
+  return { collection: { next_token_id: String(next), ...limitBundles(collection) } }
 }
 
 /** Limits a collection's bundles. With a limit, bundles are signed one at a time until one succeeds. */
-const oneAtATime = ({ batch_limit }: CollectionRow) => ({ batch_limit: batch_limit ?? MAX_TOKENS_PER_CALL })
+const limitBundles = ({ batch_limit }: CollectionRow) => ({ batch_limit: batch_limit ?? MAX_TOKENS_PER_CALL })
 
 /**
  * Decides on a reverted transaction based on the collection's state on chain. If rights were revoked, all pending NFTs
@@ -93,7 +95,7 @@ const oneAtATime = ({ batch_limit }: CollectionRow) => ({ batch_limit: batch_lim
  * truncated. Any other bundle is halved until only the failing NFT is left. On a network with reorgs, a bundle that
  * would succeed now is also signed again, because a reorg had placed it before a bundle that it depends on.
  */
-async function judgeReverted({ store, network, transaction, outcome }: Judging): Promise<OutcomeVerdict> {
+async function judgeReverted({ store, network, transaction, outcome }: JudgeContext): Promise<OutcomeVerdict> {
   const { kind, collection_id: collectionId, token_count: count, start_id } = transaction
   const { publicNetwork } = network
   if (kind === 'factory' || collectionId === null) return { kind: 'none' }
@@ -123,26 +125,26 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
   // again.
   if (start_id !== null && state.nextTokenId > BigInt(start_id)) {
     const next = await nextKnownTokenId(store.db, { id: collectionId, startId: BigInt(start_id) }, state.nextTokenId)
-    return { kind: 'again', collection: { next_token_id: String(next), ...oneAtATime(collection) } }
+    return { kind: 'again', collection: { next_token_id: String(next), ...limitBundles(collection) } }
   }
   const next_token_id = String(state.nextTokenId)
-  const refusal = refusalOf(kind, state)
+  const refusal = findMintRefusal(kind, state)
   if (refusal !== null) {
     if (!(await isRefusedAtFinality(network, collection, kind))) return wait
     return { kind: 'failed', ...refusal, collection: { next_token_id } }
   }
   if (next_token_id !== start_id) {
-    return { kind: 'again', collection: { next_token_id, ...oneAtATime(collection) } }
+    return { kind: 'again', collection: { next_token_id, ...limitBundles(collection) } }
   }
-  const call = callOf(transaction, outcome)
+  const call = decodeCall(transaction, outcome)
   const reverted = call === null ? 'never' : await judgeRevertedCall(network, call)
   if (reverted === 'wait') return wait
   if (reverted === 'again' && (await maxReverts(store.db, transaction.id)) < MAX_TEMPORARY_REVERTS) {
-    return { kind: 'again', counted: true, collection: { next_token_id, ...oneAtATime(collection) } }
+    return { kind: 'again', counted: true, collection: { next_token_id, ...limitBundles(collection) } }
   }
-  const max_supply = await exceededSupply(network, collection, count)
+  const max_supply = await findExceededMaxSupply(network, collection, count)
   if (max_supply !== null) {
-    return { kind: 'again', collection: { next_token_id, max_supply, ...oneAtATime(collection) } }
+    return { kind: 'again', collection: { next_token_id, max_supply, ...limitBundles(collection) } }
   }
   if (count > 1) {
     const batch_limit = Math.max(1, Math.floor(count / 2))
@@ -156,7 +158,7 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
  * Returns why the owner of the collection no longer permits the service to create these NFTs. Returns null if the owner
  * still permits it.
  */
-function refusalOf(kind: TransactionKind, state: CollectionAtBlock) {
+function findMintRefusal(kind: TransactionKind, state: CollectionAtBlock) {
   const all = 'all of the collection' as const
   if (state.revoked) return { fails: all, error: "the collection's owner has revoked the service's right to mint" }
   if (!state.enableApi) {
@@ -177,9 +179,9 @@ async function isRefusedAtFinality(
   kind: TransactionKind,
 ): Promise<boolean> {
   if (network.publicNetwork === undefined) return true
-  const isRefused = await atFinality(network.publicNetwork, async (block) => {
+  const isRefused = await readAtFinality(network.publicNetwork, async (block) => {
     const state = await readCollectionState(network, contract_address as Hex, block)
-    return state !== null && refusalOf(kind, state) !== null
+    return state !== null && findMintRefusal(kind, state) !== null
   })
   return isRefused ?? true
 }
@@ -189,14 +191,14 @@ async function isRefusedAtFinality(
  * database, because the follower may not have read the owner's change yet. Keeps the stored maximum if it is lower and
  * not final yet.
  */
-async function exceededSupply(
+async function findExceededMaxSupply(
   network: EvmNetwork,
   { contract_address, max_supply }: CollectionRow,
   count: number,
 ): Promise<string | null> {
   const { publicNetwork } = network
   const read = (block?: Hex) => readCollectionState(network, contract_address as Hex, block)
-  const state = publicNetwork === undefined ? await read() : await atFinality(publicNetwork, read)
+  const state = publicNetwork === undefined ? await read() : await readAtFinality(publicNetwork, read)
   const { maxSupply = 0n, nextTokenId = 1n } = state ?? {}
   if (maxSupply === 0n || nextTokenId - 1n + BigInt(count) <= maxSupply) return null
   return max_supply !== null && BigInt(max_supply) < maxSupply ? max_supply : String(maxSupply)
@@ -206,7 +208,7 @@ async function exceededSupply(
  * Returns the reverted call from the signed version that is in the block. A later version may be an empty transaction
  * that was sent too late to cancel the call. Returns null if the bytes can't be decoded.
  */
-function callOf({ raw, signer }: TransactionRow, { seen }: TransactionOutcome): Call | null {
+function decodeCall({ raw, signer }: TransactionRow, { seen }: TransactionOutcome): Call | null {
   try {
     const { to, data = '0x', gas = 0n } = parseTransaction((seen.raw ?? raw) as Hex)
     return to ? { from: signer as Hex, to, data, gas } : null

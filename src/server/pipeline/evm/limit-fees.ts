@@ -1,13 +1,25 @@
 import { maxBigint } from '../../../core/units.ts'
 import { ENVELOPE_BYTES } from '../../chain/evm/cost/drop-gas.ts'
-import { budgetOf, dataCost, maxCostOfNfts, maxCostOfSignings, shareOf } from '../../chain/evm/cost/run-budget.ts'
-import { isTooExpensive, limitFees, waitingForLimit } from '../../chain/evm/cost/run-fee.ts'
+import {
+  computeBudgetShare,
+  dataCost,
+  maxCostOfNfts,
+  maxCostOfSignings,
+  readRunBudget,
+} from '../../chain/evm/cost/run-budget.ts'
+import { explainLimitWait, isTooExpensive, limitFees } from '../../chain/evm/cost/run-fee.ts'
 import type { Fees, Hex } from '../../chain/evm/network.ts'
 import { type CurrentFees, hasMaxCost, type MaxCostFees } from '../../chain/fees.ts'
-import { type CostLimitedRun, type LimitedRun, limitedRuns, lockRun, lockRunIn } from '../../store/run-costs.ts'
+import {
+  type CostLimitedRun,
+  type LimitedRun,
+  limitedRuns,
+  lockRun,
+  lockRunOfCollection,
+} from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
-import { LostRace } from '../driver.ts'
+import { LostRaceError } from '../driver.ts'
 
 /** A transaction of a run with a limit. Contains the call, and the NFTs and changes for which the cost was reserved. */
 interface ReservedCall {
@@ -22,7 +34,7 @@ interface ReservedCall {
  * Returns the fees at which a call may be signed so that the run stays within its limits in the worst case. Returns
  * null if blocks currently wouldn't include the call at these fees.
  */
-export async function feesWithin(
+export async function computeFeesWithinLimits(
   db: Db,
   run: LimitedRun,
   call: ReservedCall,
@@ -32,7 +44,7 @@ export async function feesWithin(
   if (isTooExpensive(run.max_fee, current)) return null
   const fees = limitFees(suggested, run.max_fee)
   if (!hasMaxCost(run)) return fees
-  const { maxFee } = await maxFeeWithin(db, run, call, { offered: fees.maxFeePerGas, data: current.data })
+  const { maxFee } = await computeMaxFee(db, run, call, { offered: fees.maxFeePerGas, data: current.data })
   if (maxFee >= fees.maxFeePerGas) return fees
   if (maxFee < minFee(fees, current)) return null
   const { maxPriorityFeePerGas: priority } = fees
@@ -50,13 +62,13 @@ const minFee = ({ maxFeePerGas, legacy }: Fees, { typical }: CurrentFees): bigin
  * Returns the maximum gas price of a call at which its run stays within its cost limit. Also returns the cost limit
  * that would suffice for the call and all other accepted requests.
  */
-async function maxFeeWithin(
+async function computeMaxFee(
   db: Db,
   run: CostLimitedRun,
   { gas, data, nfts = [], changes = [] }: ReservedCall,
   upperBound: MaxCostFees,
 ): Promise<{ maxFee: bigint; sufficientLimit: bigint }> {
-  const budget = await budgetOf(db, run, upperBound)
+  const budget = await readRunBudget(db, run, upperBound)
   const reserve = budget.changes
     .filter(({ id }) => changes.includes(id))
     .reduce(
@@ -67,13 +79,13 @@ async function maxFeeWithin(
   // If a request is minted in parts, a part can cost more than was reserved for it.
   const excess = gas * upperBound.offered + dataFee - reserve
   return {
-    maxFee: (shareOf(budget, reserve) - dataFee) / gas,
+    maxFee: (computeBudgetShare(budget, reserve) - dataFee) / gas,
     sufficientLimit: budget.max - budget.available + maxBigint(0n, excess),
   }
 }
 
 /** Returns why a run's cost limit prevents signing a call for the run. Returns null if the limit doesn't prevent it. */
-export async function waitingForCost(
+export async function findCostWaitReason(
   db: Db,
   run: CostLimitedRun,
   call: ReservedCall,
@@ -82,22 +94,22 @@ export async function waitingForCost(
 ): Promise<string | null> {
   const fees = limitFees(suggested, run.max_fee)
   const upperBound = { offered: fees.maxFeePerGas, data: current.data }
-  const { maxFee, sufficientLimit } = await maxFeeWithin(db, run, call, upperBound)
+  const { maxFee, sufficientLimit } = await computeMaxFee(db, run, call, upperBound)
   const lowest = minFee(fees, current)
   if (maxFee >= lowest || maxFee >= fees.maxFeePerGas) return null
-  return waitingForLimit(lowest, maxBigint(0n, maxFee), sufficientLimit)
+  return explainLimitWait(lowest, maxBigint(0n, maxFee), sufficientLimit)
 }
 
 /** Returns why a run's cost limit blocks the run's next change. Returns null if the limit doesn't block it. */
-export async function changeBlockedByCost(
+export async function findChangeWaitReason(
   db: Db,
   run: CostLimitedRun,
   fees: Fees,
   current: CurrentFees,
 ): Promise<string | null> {
-  const [first] = (await budgetOf(db, run, current)).changes
+  const [first] = (await readRunBudget(db, run, current)).changes
   if (first === undefined) return null
-  return await waitingForCost(db, run, { gas: first.gasLimit, data: '0x', changes: [first.id] }, fees, current)
+  return await findCostWaitReason(db, run, { gas: first.gasLimit, data: '0x', changes: [first.id] }, fees, current)
 }
 
 /**
@@ -106,7 +118,7 @@ export async function changeBlockedByCost(
  *
  * @throws LostRace if the limit no longer allows the call
  */
-export async function feesFor(
+export async function resolveSigningFees(
   db: Db,
   run: LimitedRun | null,
   call: ReservedCall,
@@ -115,16 +127,16 @@ export async function feesFor(
 ): Promise<Fees> {
   if (run === null || current === null) return suggested
   const { max_cost, max_fee } = await lockRun(db, { accountId: run.account_id, run: run.run })
-  const fees = await feesWithin(db, { ...run, max_cost, max_fee }, call, suggested, current)
-  if (fees === null) throw new LostRace()
+  const fees = await computeFeesWithinLimits(db, { ...run, max_cost, max_fee }, call, suggested, current)
+  if (fees === null) throw new LostRaceError()
   return fees
 }
 
 /** The columns that identify the run of a pending transaction. */
-type OfRun = Pick<TransactionRow, 'run' | 'run_collection_id'>
+type RunColumns = Pick<TransactionRow, 'run' | 'run_collection_id'>
 
 /** Returns the run of a pending transaction if it has a limit; null otherwise. */
-export async function limitedRunOf(db: Db, { run, run_collection_id: id }: OfRun): Promise<LimitedRun | null> {
+export async function findLimitedRun(db: Db, { run, run_collection_id: id }: RunColumns): Promise<LimitedRun | null> {
   if (run === null || id === null) return null
   return (await limitedRuns(db, id)).find((limited) => limited.run === run) ?? null
 }
@@ -135,16 +147,16 @@ export async function limitedRunOf(db: Db, { run, run_collection_id: id }: OfRun
  *
  * @param signings all signed versions of the transaction so far
  */
-export async function payableFee(
+export async function findMaxReplacementFee(
   db: Db,
   current: CurrentFees,
-  transaction: OfRun,
+  transaction: RunColumns,
   signings: readonly string[],
   { gas, data }: Pick<ReservedCall, 'gas' | 'data'>,
 ): Promise<bigint | null> {
-  const run = await limitedRunOf(db, transaction)
+  const run = await findLimitedRun(db, transaction)
   if (run === null || !hasMaxCost(run)) return null
-  const { unspent } = await budgetOf(db, run, current)
+  const { unspent } = await readRunBudget(db, run, current)
   const dataFee = dataCost(data.length / 2 + ENVELOPE_BYTES, current)
   return (maxCostOfSignings(signings, current) + maxBigint(0n, unspent) - dataFee) / gas
 }
@@ -158,19 +170,19 @@ export async function payableFee(
 export async function mayReplace(
   db: Db,
   current: CurrentFees | null,
-  { run: name, run_collection_id: collection_id }: OfRun,
+  { run: name, run_collection_id: collection_id }: RunColumns,
   signings: readonly string[],
   raw: Hex,
 ): Promise<boolean> {
   if (current === null || name === null || collection_id === null) return true
   // Read the run under the lock. Otherwise, a limit that is set at the same time wouldn't count the new signed version.
-  const run = await lockRunIn(db, { collection_id, run: name })
+  const run = await lockRunOfCollection(db, { collection_id, run: name })
   if (!hasMaxCost(run)) return true
-  const { unspent } = await budgetOf(db, run, current)
+  const { unspent } = await readRunBudget(db, run, current)
   const increase = maxCostOfSignings([...signings, raw], current) - maxCostOfSignings(signings, current)
   return increase === 0n || increase <= unspent
 }
 
 /** Returns the gas price limit of the run of a pending transaction; null without a limit. */
-export const maxGasPriceOf = async (db: Db, transaction: OfRun): Promise<string | null> =>
-  (await limitedRunOf(db, transaction))?.max_fee ?? null
+export const findMaxGasPrice = async (db: Db, transaction: RunColumns): Promise<string | null> =>
+  (await findLimitedRun(db, transaction))?.max_fee ?? null

@@ -5,7 +5,7 @@ import type { Hex } from '../../chain/evm/network.ts'
 import { addTransactions } from '../../state/transactions.ts'
 import type { RunKey } from '../../store/run-costs.ts'
 import type { Db, TransactionKind } from '../../store/schema.ts'
-import { takeNonce } from '../../store/transactions.ts'
+import { reserveNonces } from '../../store/transactions.ts'
 import type { SignedTransaction } from '../driver.ts'
 import { signInCommit } from './commit-signed.ts'
 
@@ -39,7 +39,7 @@ export async function signAndStoreAll(
   now: number,
 ): Promise<[SignedTransaction, ...SignedTransaction[]]> {
   const [{ blockchain }] = drafts
-  const first = await takeNonce(db, blockchain, signer.address, drafts.length)
+  const first = await reserveNonces(db, blockchain, signer.address, drafts.length)
   const unsigned = drafts.map(({ chainId, to, data, gas, fees }, index) => {
     return { chainId, nonce: first + index, to, data, gas, fees }
   })
@@ -47,7 +47,7 @@ export async function signAndStoreAll(
   const rows = []
   for (const [index, { raw, hash }] of signed.entries()) {
     const draft = drafts[index] ?? drafts[0]
-    const row = signedRow(draft, { raw, hash }, now)
+    const row = buildSignedRow(draft, { raw, hash }, now)
     rows.push({ id: draft.id ?? newId(), blockchain, signer: signer.address, nonce: first + index, ...row })
   }
   await addTransactions(db, rows)
@@ -58,7 +58,7 @@ export async function signAndStoreAll(
 }
 
 /** Returns the columns of a signed transaction that isn't in a block yet. Omits the ID and the nonce. */
-export function signedRow(
+export function buildSignedRow(
   { kind, collectionId = null, run = null, bundle, update }: TransactionContent,
   { raw, hash }: { raw: Hex; hash: Hex },
   now: number,

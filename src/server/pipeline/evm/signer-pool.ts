@@ -9,7 +9,7 @@ import type { Db } from '../../store/schema.ts'
  * Maximum number of a signer's transactions that wait for a block. Nodes keep only a limited number for one account
  * (geth: 64) and drop the rest. A dropped transaction blocks all of the signer's later transactions.
  */
-const MAX_PENDING = 64
+const MAX_PENDING_PER_SIGNER = 64
 
 /** Number of transaction slots of each signer that are reserved for mints and collections. */
 export const RESERVED_SLOTS = 16
@@ -43,7 +43,7 @@ export async function readSignerCapacities(
   const pending = new Map(rows.map((row) => [row.signer, Number(row.pending)]))
   const capacities = signers.map((signer) => ({
     signer,
-    capacity: Math.max(0, MAX_PENDING - (pending.get(signer.address) ?? 0)),
+    capacity: Math.max(0, MAX_PENDING_PER_SIGNER - (pending.get(signer.address) ?? 0)),
   }))
   return capacities.sort((a, b) => b.capacity - a.capacity)
 }
@@ -51,11 +51,11 @@ export async function readSignerCapacities(
 /** Signers with their free capacity, which is read once and reduced by each transaction that this process signs. */
 export interface SignerPool {
   /** Returns the signers with free capacity, largest first. Signers with the same capacity are in random order. */
-  free(): Signer[]
+  listFreeSigners(): Signer[]
   /** Reserves a transaction slot of any signer. Returns false if no slot is free. */
-  reserve(): boolean
+  tryReserveSlot(): boolean
   /** Records that a transaction was signed. */
-  used(signer: Signer): void
+  recordUse(signer: Signer): void
 }
 
 export async function openSignerPool(
@@ -66,13 +66,13 @@ export async function openSignerPool(
   const capacities = await readSignerCapacities(db, blockchain, shuffleItems(signers))
   let unreserved = capacities.reduce((sum, { capacity }) => sum + capacity, 0)
   return {
-    reserve: () => unreserved-- > 0,
-    free: () =>
+    tryReserveSlot: () => unreserved-- > 0,
+    listFreeSigners: () =>
       capacities
         .filter(({ capacity }) => capacity > 0)
         .sort((a, b) => b.capacity - a.capacity)
         .map(({ signer }) => signer),
-    used(signer) {
+    recordUse(signer) {
       for (const entry of capacities) if (entry.signer === signer) entry.capacity -= 1
     },
   }

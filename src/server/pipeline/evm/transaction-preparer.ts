@@ -9,20 +9,20 @@ import { encodeDeployFactory, encodeMake, factoryAddress } from '../../chain/evm
 import { deployFactoryGasLimit, makeGasLimit } from '../../chain/evm/gas-limits.ts'
 import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
 import type { Log } from '../../log.ts'
-import { attemptsOf } from '../../store/attempts.ts'
+import { listAttempts } from '../../store/attempts.ts'
 import { type CollectionRow, lockCollection, updateCollection } from '../../store/collections.ts'
 import { lockUntilCommit } from '../../store/dialect.ts'
 import { isBehind } from '../../store/followers.ts'
 import type { Store } from '../../store/open-store.ts'
 import { hasLimitedRuns } from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
-import { mintableTokens } from '../../store/supply.ts'
-import { findFactoryTransaction, nonceOf, unfinishedOf } from '../../store/transactions.ts'
-import { addUnknownMints, lostMintsOf, nextKnownTokenId } from '../../store/unknown-mints.ts'
+import { countMintableTokens } from '../../store/supply.ts'
+import { findFactoryTransaction, readUnfinished, requireNonce } from '../../store/transactions.ts'
+import { addUnknownMints, listLostMints, nextKnownTokenId } from '../../store/unknown-mints.ts'
 import type { DriverOptions, OnSigned, PreparedTransactions, TransactionPreparer } from '../driver.ts'
-import { atFinality } from './judge-reverted-call.ts'
-import { feesFor, feesWithin } from './limit-fees.ts'
-import { limitedRunsOf, requireUnlimited } from './limited-runs.ts'
+import { readAtFinality } from './judge-reverted-call.ts'
+import { computeFeesWithinLimits, resolveSigningFees } from './limit-fees.ts'
+import { findLimitedRunOfEachRow, requireUnlimited } from './limited-runs.ts'
 import { MAX_BUNDLE_GAS, nextBundle } from './mint-bundle.ts'
 import { signAndStore, type TransactionDraft } from './sign-and-store.ts'
 import { lockSigner, openSignerPool } from './signer-pool.ts'
@@ -47,81 +47,82 @@ export interface EvmPreparerOptions extends DriverOptions<EvmBlockchain> {
 export async function openEvmPreparer(options: EvmPreparerOptions): Promise<TransactionPreparer> {
   const { store, blockchain, chains, now } = options
   const terms = await chains.signing(blockchain)
-  const behind = await isBehind(store.db, blockchain)
+  const isFollowerBehind = await isBehind(store.db, blockchain)
   const pool = await openSignerPool(store.db, blockchain, terms.signers.operators)
-  const free = pool.free()
+  const free = pool.listFreeSigners()
   /** The current fees. Null if no run has a limit. */
   const current = (await hasLimitedRuns(store.db)) ? await currentFees(chains, blockchain) : null
   /** Total gas of the bundles that this preparer has already prepared for other collections. */
-  let reserved = 0n
-  const payable = ({ address }: Signer): bigint => {
+  let reservedGas = 0n
+  const payableGas = ({ address }: Signer): bigint => {
     const gas = terms.affordable?.get(address)
-    return gas === undefined ? MAX_BUNDLE_GAS : gas - reserved
+    return gas === undefined ? MAX_BUNDLE_GAS : gas - reservedGas
   }
 
   /** Signs with one of the given signers, in the caller's commit. */
   const signWith = async (
     db: Db,
     [first, ...otherSigners]: readonly Signer[],
-    draft: Omit<TransactionDraft, keyof Common>,
+    draft: Omit<TransactionDraft, keyof SigningFields>,
     fees = terms.fees,
   ) => {
     if (first === undefined) throw new Error(`${blockchain} has no signer`)
-    const common: Common = { blockchain, chainId: terms.chainId, fees }
+    const common: SigningFields = { blockchain, chainId: terms.chainId, fees }
     const signer = await lockSigner(db, blockchain, [first, ...otherSigners])
-    pool.used(signer)
+    pool.recordUse(signer)
     return [await signAndStore(db, signer, { ...common, ...draft }, now())]
   }
 
   return {
-    insideCommit: store.postgres !== null,
+    preparesMintInCommit: store.postgres !== null,
 
-    async collection(collection): Promise<PreparedTransactions | { waitMs: number } | { error: string }> {
+    async prepareCollection(collection): Promise<PreparedTransactions | { waitMs: number } | { error: string }> {
       const to = collection.factory_address as Hex
-      const factory = await findFactory(options, terms, to)
+      const factory = await ensureFactory(options, terms, to)
       if (factory !== null) return factory
       if (free.length === 0) return { waitMs: SIGNERS_WAIT_MS }
       const init = collectionInit(collection)
-      const [run = null] = await limitedRunsOf(store.db, collection.id, [collection])
+      const [run = null] = await findLimitedRunOfEachRow(store.db, collection.id, [collection])
       const call = { kind: 'collection', to, data: encodeMake(init), gas: makeGasLimit(init), run } as const
       const reservedCall = { ...call, changes: [collection.id] }
       if (run !== null) {
         if (current === null) return { waitMs: FACTORY_WAIT_MS }
-        if ((await feesWithin(store.db, run, reservedCall, terms.fees, current)) === null)
+        if ((await computeFeesWithinLimits(store.db, run, reservedCall, terms.fees, current)) === null)
           return { waitMs: FEES_WAIT_MS }
       }
       return {
         blocks: [],
         async sign(db) {
           if (run === null) await requireUnlimited(db, collection.id, [collection])
-          const fees = await feesFor(db, run, reservedCall, terms.fees, current)
+          const fees = await resolveSigningFees(db, run, reservedCall, terms.fees, current)
           return await signWith(db, free, { ...call, collectionId: collection.id }, fees)
         },
       }
     },
 
-    async delay(collection) {
+    async findMintDelay(collection) {
       // Wait until the follower has read the unknown tokens. The next sweep checks the collection again.
-      if (behind || (await isAhead(options, collection))) return 'idle'
-      if (mintableTokens(collection) === 0) return (await findMaxSupplyError(options, collection)) ?? 'idle'
-      return pool.free().length === 0 ? 'full' : null
+      if (isFollowerBehind || (await isChainAhead(options, collection))) return 'idle'
+      if (countMintableTokens(collection) === 0) return (await findMaxSupplyError(options, collection)) ?? 'idle'
+      return pool.listFreeSigners().length === 0 ? 'full' : null
     },
 
-    async mint(db, collection) {
-      const { waiting, signers } = (await unfinishedOf(db, [collection.id]))(collection.id)
-      const possible = () => pool.free().filter(({ address }) => signers.length === 0 || signers.includes(address))
-      let most = 0n
-      for (const signer of possible()) if (payable(signer) > most) most = payable(signer)
-      const bundle = await nextBundle(db, collection, { payable: most, fees: terms.fees, current })
+    async prepareMint(db, collection) {
+      const { unminedCount, signers } = (await readUnfinished(db, [collection.id]))(collection.id)
+      const usableSigners = () =>
+        pool.listFreeSigners().filter(({ address }) => signers.length === 0 || signers.includes(address))
+      let maxPayableGas = 0n
+      for (const signer of usableSigners()) if (payableGas(signer) > maxPayableGas) maxPayableGas = payableGas(signer)
+      const bundle = await nextBundle(db, collection, { payableGas: maxPayableGas, fees: terms.fees, current })
       // Don't send a bundle that isn't full while mints of the collection are pending, because each transaction costs
       // 60,000 gas.
-      if (bundle === null || (waiting > 0 && !bundle.isFull)) return 'idle'
+      if (bundle === null || (unminedCount > 0 && !bundle.isFull)) return 'idle'
       const { nfts, kind, startId, data, gas, isFull, run } = bundle
       if (run !== null && current === null) return 'soon'
-      const able = possible().filter((signer) => payable(signer) >= gas)
+      const payingSigners = usableSigners().filter((signer) => payableGas(signer) >= gas)
       // Bundles that were prepared earlier may have used the remaining funds and slots.
-      if (able.length === 0 || !pool.reserve()) return 'soon'
-      reserved += gas
+      if (payingSigners.length === 0 || !pool.tryReserveSlot()) return 'soon'
+      reservedGas += gas
       const { cid: directory, blocks } = bundle.directory
       const [id, collectionId, count] = [newId(), collection.id, nfts.length]
       const draft = { id, kind, data, gas, collectionId, to: collection.contract_address as Hex, run }
@@ -130,27 +131,27 @@ export async function openEvmPreparer(options: EvmPreparerOptions): Promise<Tran
         assignments: nfts.map(({ seq }, index) => ({ seq, transactionId: id, index })),
         requests: [...new Set(nfts.map(({ request_id }) => request_id))],
         tokenIds: { first: startId, next: startId + BigInt(count) },
-        more: isFull,
+        hasMore: isFull,
         async sign(on) {
-          const freeSigners = pool.free()
-          const signers = able.filter((signer) => freeSigners.includes(signer))
+          const freeSigners = pool.listFreeSigners()
+          const signers = payingSigners.filter((signer) => freeSigners.includes(signer))
           if (run === null) await requireUnlimited(on, collectionId, nfts)
-          const fees = await feesFor(on, run, bundle, terms.fees, current)
+          const fees = await resolveSigningFees(on, run, bundle, terms.fees, current)
           const signed = { ...draft, bundle: { startId, count, directory } }
-          return await signWith(on, signers.length > 0 ? signers : able, signed, fees)
+          return await signWith(on, signers.length > 0 ? signers : payingSigners, signed, fees)
         },
       }
     },
   }
 }
 
-type Common = Pick<TransactionDraft, 'blockchain' | 'chainId' | 'fees'>
+type SigningFields = Pick<TransactionDraft, 'blockchain' | 'chainId' | 'fees'>
 
 /**
  * Returns null if the factory is final, or if this process doesn't deploy it. Otherwise, signs the factory's deployment
  * unless it is already signed, and returns a delay. Returns an error if the deployment failed.
  */
-async function findFactory(
+async function ensureFactory(
   { store, blockchain, now, onSigned }: EvmPreparerOptions,
   { chainId, signers: { admin, operators }, fees }: SigningTerms,
   factory: Hex,
@@ -158,7 +159,7 @@ async function findFactory(
   const deployment = await findFactoryTransaction(store.db, blockchain)
   // Ignore the transaction of another factory. An operator may configure a new factory after a deployment without
   // effect.
-  if (deployment !== null && factoryAddress(deployment.signer as Hex, nonceOf(deployment)) === factory) {
+  if (deployment !== null && factoryAddress(deployment.signer as Hex, requireNonce(deployment)) === factory) {
     const { state, hash, watched } = deployment
     const failed = `the factory of ${blockchain} could not be deployed: `
     if (state === 'reverted') return { error: `${failed}its transaction ${hash} reverted` }
@@ -181,7 +182,7 @@ async function findFactory(
 }
 
 /** Returns whether the chain has tokens of the collection that the database doesn't have. */
-async function isAhead(
+async function isChainAhead(
   { store, blockchain, chains, log }: EvmPreparerOptions,
   { id, contract_address, next_token_id }: CollectionRow,
 ): Promise<boolean> {
@@ -201,7 +202,7 @@ async function isAhead(
   }
   const facts = { blockchain, collection: id, next: next_token_id, nextOnChain: String(state.nextTokenId) }
   log.warn(facts, 'the chain has tokens that are not in the database: minting is paused until gdn has examined them')
-  await findLostMints(store, network, id)
+  await recordLostMints(store, network, id)
   return true
 }
 
@@ -217,19 +218,19 @@ async function findMaxSupplyError(
   const network = await chains.network(blockchain)
   const read = (block?: Hex) => readCollectionState(network, contract_address as Hex, block)
   const { publicNetwork } = network
-  const state = publicNetwork === undefined ? await read() : await atFinality(publicNetwork, read)
+  const state = publicNetwork === undefined ? await read() : await readAtFinality(publicNetwork, read)
   if (state === null || state.maxSupply === 0n || state.nextTokenId <= state.maxSupply) return null
   if (String(state.nextTokenId) !== next_token_id) return null
   return { error: `the collection already has its maximum supply of ${state.maxSupply} NFTs` }
 }
 
 /** Records mints of a collection that counted as lost because no node had returned them, although they are on chain. */
-async function findLostMints(store: Store, network: EvmNetwork, id: string): Promise<void> {
+async function recordLostMints(store: Store, network: EvmNetwork, id: string): Promise<void> {
   const { blockchain } = network
-  const lost = await lostMintsOf(store.db, id)
+  const lost = await listLostMints(store.db, id)
   if (lost.length === 0) return
   const ids = lost.map((row) => row.id)
-  const attempts = await attemptsOf(store.db, ids)
+  const attempts = await listAttempts(store.db, ids)
   const signings = lost.flatMap((row) => (attempts.get(row.id) ?? [row]).map(({ hash }) => ({ ...row, hash })))
   const receipts = await network.receipts(signings.map(({ hash }) => hash as Hex))
   const mints = signings.flatMap(({ hash, start_id, token_count }, index) => {

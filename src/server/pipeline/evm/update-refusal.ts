@@ -9,7 +9,7 @@ import { MAX_UPDATES } from '../../chain/evm/collection-updates.ts'
 import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
 import type { CollectionRow } from '../../store/collections.ts'
 import type { TransactionKind } from '../../store/schema.ts'
-import { atFinality } from './judge-reverted-call.ts'
+import { readAtFinality } from './judge-reverted-call.ts'
 
 /** The state that an update depends on, as of one block. */
 export interface UpdateTerms {
@@ -30,7 +30,7 @@ export async function readUpdateTerms(
 }
 
 /** Returns why the service can't update or freeze tokens of a collection. Returns null if it can. */
-export function updateRefusal({ state, lifecycle }: UpdateTerms, kind: TransactionKind): string | null {
+export function findUpdateRefusal({ state, lifecycle }: UpdateTerms, kind: TransactionKind): string | null {
   if (state.revoked) return "the collection's owner has revoked the service's rights"
   if (!state.enableApi) return "the collection's owner has disabled enable_api"
   if (kind !== 'update') return null
@@ -48,9 +48,9 @@ export async function isUpdateRefusedAtFinality(
   kind: TransactionKind,
 ): Promise<boolean> {
   if (network.publicNetwork === undefined) return true
-  const isRefused = await atFinality(network.publicNetwork, async (block) => {
+  const isRefused = await readAtFinality(network.publicNetwork, async (block) => {
     const terms = await readUpdateTerms(network, collection, block)
-    return terms !== null && updateRefusal(terms, kind) !== null
+    return terms !== null && findUpdateRefusal(terms, kind) !== null
   })
   return isRefused ?? true
 }

@@ -18,26 +18,26 @@ import {
   collectionsToUpdate,
   hasUnfinalUpdate,
   hasUpdateInFlight,
-  listSignable,
+  listSignableUpdates,
   type UpdateWithNft,
 } from '../../store/updates.ts'
-import { type DriverOptions, LostRace, type OnSigned } from '../driver.ts'
+import { type DriverOptions, LostRaceError, type OnSigned } from '../driver.ts'
 import type { Turn } from '../loop.ts'
-import { updateDirectory } from '../metadata-file.ts'
+import { buildUpdateDirectory } from '../metadata-file.ts'
 import { signForEach } from '../sign-for-each.ts'
 import type { FileSources } from '../store-files-again.ts'
-import { updateReason } from '../update-reason.ts'
+import { findUpdateError } from '../update-reason.ts'
 import { commitSigned } from './commit-signed.ts'
-import { atFinality } from './judge-reverted-call.ts'
-import { feesFor, feesWithin } from './limit-fees.ts'
-import { type OfRun, ofOneRun, requireUnlimited } from './limited-runs.ts'
+import { readAtFinality } from './judge-reverted-call.ts'
+import { computeFeesWithinLimits, resolveSigningFees } from './limit-fees.ts'
+import { type RowsOfRun, requireUnlimited, takeRowsOfOneRun } from './limited-runs.ts'
 import { recoverUpdate } from './recovery/recover-update.ts'
 import { signAndStore, type TransactionDraft } from './sign-and-store.ts'
 import { lockSigner, RESERVED_SLOTS, readSignerCapacities } from './signer-pool.ts'
-import { isUpdateRefusedAtFinality, readUpdateTerms, type UpdateTerms, updateRefusal } from './update-refusal.ts'
+import { findUpdateRefusal, isUpdateRefusedAtFinality, readUpdateTerms, type UpdateTerms } from './update-refusal.ts'
 
 /** Delay in milliseconds before a freeze checks again whether the mints of its NFTs are final. */
-const UNFINAL_MS = 1000
+const FINALITY_RETRY_MS = 1000
 /** Delay in milliseconds before fees are compared with the limit of a run again. */
 const FEES_WAIT_MS = 3000
 
@@ -60,14 +60,14 @@ export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
     const turn: UpdateTurn = { ...options, terms, network, isWaiting: false }
     const more = await signForEach(shuffleItems(ids), async (id) => {
       const collection = await findCollectionById(store.db, id)
-      if (collection?.status === 'failed') await failAll(options, collection)
+      if (collection?.status === 'failed') await failCollectionUpdates(options, collection)
       // After a reorg, wait until the collection is deployed again.
-      return collection?.status === 'deployed' && (await signFor(turn, collection))
+      return collection?.status === 'deployed' && (await signUpdates(turn, collection))
     })
     if (more) return 0
     // Freezes wait for the mints of their NFTs.
     if ((await collectionsToUpdate(store.db, blockchain)).length === 0) return null
-    return turn.isWaiting ? FEES_WAIT_MS : UNFINAL_MS
+    return turn.isWaiting ? FEES_WAIT_MS : FINALITY_RETRY_MS
   }
 }
 
@@ -78,11 +78,13 @@ interface UpdateTurn extends EvmUpdateStepOptions {
   isWaiting: boolean
 }
 
-async function failAll(
+async function failCollectionUpdates(
   { store, blockchain }: EvmUpdateStepOptions,
   { id: collectionId }: CollectionRow,
 ): Promise<void> {
-  const seqs = (await listSignable(store.db, { blockchain, collectionId }, MAX_TOKENS_PER_CALL)).map(({ seq }) => seq)
+  const seqs = (await listSignableUpdates(store.db, { blockchain, collectionId }, MAX_TOKENS_PER_CALL)).map(
+    ({ seq }) => seq,
+  )
   await store.transaction((db) => failUpdates(db, seqs, 'the collection could not be created'))
 }
 
@@ -91,66 +93,66 @@ async function failAll(
  *
  * @returns whether there may be more to sign immediately
  */
-async function signFor(turn: UpdateTurn, collection: CollectionRow): Promise<boolean> {
+async function signUpdates(turn: UpdateTurn, collection: CollectionRow): Promise<boolean> {
   const { store, network } = turn
   const { publicNetwork } = network
   const block = publicNetwork === undefined ? 'latest' : numberToHex(await publicNetwork.head())
-  const onChain = await readUpdateTerms(network, collection, block)
+  const terms = await readUpdateTerms(network, collection, block)
   // A lagging node doesn't have the collection yet.
-  if (onChain === null) return false
-  const { updateCount } = onChain.lifecycle
+  if (terms === null) return false
+  const { updateCount } = terms.lifecycle
   if (updateCount > collection.update_count) return await recoverUpdate(turn, collection)
   // A reorg removed an earlier update, whose transaction becomes pending again. A new transaction would have the same
   // sequence number.
   if (updateCount < collection.update_count && (await hasUnfinalUpdate(store.db, collection))) return false
-  return await signNext(turn, { collection, onChain, block, except: [] })
+  return await signNextUpdates(turn, { collection, terms, block, skippedRuns: [] })
 }
 
 interface NextUpdates {
   collection: CollectionRow
-  onChain: UpdateTerms
+  terms: UpdateTerms
   block: BlockReference
   /** Runs to skip, because they wait for lower fees. */
-  except: readonly string[]
+  skippedRuns: readonly string[]
 }
 
 /** Signs the first updates that don't wait for lower fees. */
-async function signNext(turn: UpdateTurn, next: NextUpdates): Promise<boolean> {
+async function signNextUpdates(turn: UpdateTurn, next: NextUpdates): Promise<boolean> {
   const { store, blockchain, network } = turn
-  const { collection, onChain, block, except } = next
-  const filter = { blockchain, collectionId: collection.id, except }
-  const rows = await dropFailed(store, await listSignable(store.db, filter, MAX_TOKENS_PER_CALL))
-  const { rows: updates, run } = await ofOneRun(store.db, collection.id, nextUpdates(rows))
+  const { collection, terms, block, skippedRuns } = next
+  const filter = { blockchain, collectionId: collection.id, except: skippedRuns }
+  const rows = await failImpossibleUpdates(store, await listSignableUpdates(store.db, filter, MAX_TOKENS_PER_CALL))
+  const { rows: updates, run } = await takeRowsOfOneRun(store.db, collection.id, nextUpdates(rows))
   const [first] = updates
   if (first === undefined) return false
   const { kind } = first
   if (kind === 'provenance') {
-    const madeUpdate = await findMade(network, collection, first.metadata as Hex, block)
+    const madeUpdate = await findMinedCommitment(network, collection, first.metadata as Hex, block)
     if (madeUpdate === 'wait') return false
     if (madeUpdate !== null) await store.transaction((db) => deployCommitment(db, first.seq, madeUpdate))
     if (madeUpdate !== null) return true
   }
-  const refusal = updateRefusal(onChain, kind)
+  const refusal = findUpdateRefusal(terms, kind)
   if (refusal !== null) {
     if (!(await isUpdateRefusedAtFinality(network, collection, kind))) return false
     const seqs = updates.map(({ seq }) => seq)
     await store.transaction((db) => failUpdates(db, seqs, refusal))
     return true
   }
-  const sequence = kind === 'update' ? onChain.lifecycle.updateCount + 1 : null
+  const sequence = kind === 'update' ? terms.lifecycle.updateCount + 1 : null
   if ((await commit(turn, collection, { rows: updates, run }, sequence)) || run === null) return false
   turn.isWaiting = true
-  return await signNext(turn, { ...next, except: [...except, run.run] })
+  return await signNextUpdates(turn, { ...next, skippedRuns: [...skippedRuns, run.run] })
 }
 
 /** Marks updates as failed if they can never be applied. Returns the other updates. */
-async function dropFailed(
+async function failImpossibleUpdates(
   store: EvmUpdateStepOptions['store'],
   rows: readonly UpdateWithNft[],
 ): Promise<UpdateWithNft[]> {
   const signable: UpdateWithNft[] = []
   for (const row of rows) {
-    const error = updateReason(row)
+    const error = findUpdateError(row)
     if (error === null) signable.push(row)
     else await store.transaction((db) => failUpdates(db, [row.seq], error))
   }
@@ -165,13 +167,13 @@ async function dropFailed(
 async function commit(
   { store, blockchain, chains, now, onSigned, terms }: UpdateTurn,
   { id: collectionId, contract_address, update_count }: CollectionRow,
-  { rows: updates, run }: OfRun<UpdateWithNft>,
+  { rows: updates, run }: RowsOfRun<UpdateWithNft>,
   sequence: number | null,
 ): Promise<boolean> {
   const { chainId, fees: suggested, signers, affordable } = terms
   const tokenIds = updates.flatMap(({ token_id }) => (token_id === null ? [] : BigInt(token_id)))
-  const directory = sequence === null ? null : await updateDirectory(updates)
-  const call = callOf(updates, tokenIds, sequence, directory)
+  const directory = sequence === null ? null : await buildUpdateDirectory(updates)
+  const call = encodeCall(updates, tokenIds, sequence, directory)
   const [signer, ...otherSigners] = (await readSignerCapacities(store.db, blockchain, signers.operators))
     .filter(
       ({ capacity, signer }) => capacity > RESERVED_SLOTS && (affordable?.get(signer.address) ?? call.gas) >= call.gas,
@@ -179,8 +181,12 @@ async function commit(
     .map(({ signer }) => signer)
   if (signer === undefined) return true
   const current = run === null ? null : await currentFees(chains, blockchain)
-  const limited = { ...call, changes: updates.map(({ id }) => id) }
-  if (run !== null && current !== null && (await feesWithin(store.db, run, limited, suggested, current)) === null)
+  const reservedCall = { ...call, changes: updates.map(({ id }) => id) }
+  if (
+    run !== null &&
+    current !== null &&
+    (await computeFeesWithinLimits(store.db, run, reservedCall, suggested, current)) === null
+  )
     return false
   const update = { sequence, count: tokenIds.length, directory: directory?.cid ?? null }
   const draft = { id: newId(), blockchain, chainId, to: contract_address as Hex, ...call, run, update }
@@ -191,8 +197,8 @@ async function commit(
     if (run === null) await requireUnlimited(db, collectionId, updates)
     // Compute the fees before the updates are assigned, because the amount that is reserved for the updates pays for
     // the transaction.
-    const fees = await feesFor(db, run, limited, suggested, current)
-    if ((await assignUpdates(db, seqs, draft.id)) !== updates.length) throw new LostRace()
+    const fees = await resolveSigningFees(db, run, reservedCall, suggested, current)
+    if ((await assignUpdates(db, seqs, draft.id)) !== updates.length) throw new LostRaceError()
     if (sequence !== null) await updateCollection(db, collectionId, { update_count: sequence })
     await putBlocks(db, directory?.blocks ?? [], store.publishTo)
     return await signAndStore(
@@ -207,7 +213,7 @@ async function commit(
 }
 
 /** Returns the contract call for the updates, the freeze or the commitment. */
-function callOf(
+function encodeCall(
   [first]: readonly UpdateWithNft[],
   tokenIds: readonly bigint[],
   sequence: number | null,
@@ -229,17 +235,17 @@ function callOf(
  * ID that the next token had at that time. Returns null if there is no commitment, and `wait` while a reorg can remove
  * it.
  */
-async function findMade(
+async function findMinedCommitment(
   network: EvmNetwork,
   { contract_address }: CollectionRow,
   hash: Hex,
   block: BlockReference,
 ): Promise<string | 'wait' | null> {
-  const ask = (at: BlockReference) => readProvenance(network, contract_address as Hex, hash, at)
-  const firstToken = await ask(block)
+  const read = (at: BlockReference) => readProvenance(network, contract_address as Hex, hash, at)
+  const firstToken = await read(block)
   if (firstToken === 0n) return null
   const { publicNetwork } = network
-  return publicNetwork !== undefined && (await atFinality(publicNetwork, ask)) === 0n ? 'wait' : String(firstToken)
+  return publicNetwork !== undefined && (await readAtFinality(publicNetwork, read)) === 0n ? 'wait' : String(firstToken)
 }
 
 /**

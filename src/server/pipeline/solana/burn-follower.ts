@@ -2,7 +2,7 @@ import { ZERO_ADDRESS } from '../../../api/address.ts'
 import type { SolanaBlockchain } from '../../../api/blockchains.ts'
 import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
 import type { Log } from '../../log.ts'
-import { deployedCollectionsOf } from '../../store/collections.ts'
+import { listDeployedCollectionIds } from '../../store/collections.ts'
 import { listTokens, setOwner } from '../../store/nfts.ts'
 import type { DriverOptions, OwnerFollower } from '../driver.ts'
 import { startLoop } from '../loop.ts'
@@ -13,12 +13,12 @@ export interface BurnFollowerOptions extends DriverOptions<SolanaBlockchain> {
 }
 
 /** Number of tokens that one request reads. */
-const PAGE = 100
+const TOKENS_PER_REQUEST = 100
 /**
  * Delay between two requests, in poll intervals. With this delay, the follower makes only a small share of all
  * requests.
  */
-const POLLS_BETWEEN = 5
+const POLLS_BETWEEN_REQUESTS = 5
 
 /**
  * Finds tokens that their holders burned. It reads the supplies of all tokens in turn, 100 per request. There is no
@@ -29,12 +29,12 @@ export function startBurnFollower({ store, blockchain, solana, log }: BurnFollow
   let nextAt = 0
 
   async function* readPages() {
-    for (const collectionId of await deployedCollectionsOf(store.db, blockchain)) {
+    for (const collectionId of await listDeployedCollectionIds(store.db, blockchain)) {
       for (let after = 0; ; ) {
-        const tokens = await listTokens(store.db, collectionId, { after, limit: PAGE })
+        const tokens = await listTokens(store.db, collectionId, { after, limit: TOKENS_PER_REQUEST })
         const heldTokens = tokens.filter(({ token_id, owner }) => token_id !== null && owner !== ZERO_ADDRESS)
         if (heldTokens.length > 0) yield heldTokens
-        if (tokens.length < PAGE) break
+        if (tokens.length < TOKENS_PER_REQUEST) break
         after = tokens.at(-1)?.seq ?? after
       }
     }
@@ -56,11 +56,11 @@ export function startBurnFollower({ store, blockchain, solana, log }: BurnFollow
         log.info({ blockchain, nfts: burned.length }, 'holders burned NFTs')
       }
     }
-    const wait = POLLS_BETWEEN * (network.pollMs ?? 0)
+    const wait = POLLS_BETWEEN_REQUESTS * (network.pollMs ?? 0)
     nextAt = performance.now() + wait
     return wait
   }
 
   const loop = startLoop(`burns ${blockchain}`, turn, log)
-  return { ...loop, caughtUp: async () => {} }
+  return { ...loop, waitUntilCaughtUp: async () => {} }
 }

@@ -1,17 +1,17 @@
 import { parseKey } from '../../chain/solana/key.ts'
-import { readMint } from '../../chain/solana/read-mint.ts'
+import { decodeMintAccount } from '../../chain/solana/read-mint.ts'
 import { holdsToken } from '../../chain/solana/token-account.ts'
 import { burnInstructions } from '../../chain/solana/update-instructions.ts'
 import { addTransactions } from '../../state/transactions.ts'
 import { endTransfer } from '../../state/transfers.ts'
 import { setOwner } from '../../store/nfts.ts'
-import { assignTransfers, hasUnsigned, listUnsigned } from '../../store/transfers.ts'
-import { LostRace } from '../driver.ts'
+import { assignTransfers, hasUnsignedTransfers, listUnsignedTransfers } from '../../store/transfers.ts'
+import { LostRaceError } from '../driver.ts'
 import type { Turn } from '../loop.ts'
-import { CHANGES_AT_ONCE, type ChangeOptions, type ChangeSigning, mintAccount, openChanges } from './changes.ts'
+import { CHANGES_AT_ONCE, type ChangeOptions, type ChangeSigner, openChangeSigner, readMintAccount } from './changes.ts'
 import { buildSignedRow, type SignedRow } from './transaction-preparer.ts'
 
-type Burn = Awaited<ReturnType<typeof listUnsigned>>[number]
+type Burn = Awaited<ReturnType<typeof listUnsignedTransfers>>[number]
 
 /**
  * Creates a turn that signs accepted burns. If a token was already burned, for example by its holder, the burn is
@@ -20,9 +20,9 @@ type Burn = Awaited<ReturnType<typeof listUnsigned>>[number]
 export function createBurnStep(options: ChangeOptions): Turn {
   const { store, blockchain, now, onSigned } = options
 
-  const sign = async ({ signer, network, ...changes }: ChangeSigning, burn: Burn): Promise<SignedRow | null> => {
+  const sign = async ({ signer, network, ...changes }: ChangeSigner, burn: Burn): Promise<SignedRow | null> => {
     const mint = parseKey(burn.token_id ?? '')
-    const { supply } = readMint((await mintAccount(network, mint.address)).data)
+    const { supply } = decodeMintAccount((await readMintAccount(network, mint.address)).data)
     if (supply === 0n) {
       await store.transaction(async (db) => {
         await endTransfer(db, burn.id, { status: 'deployed' })
@@ -41,9 +41,9 @@ export function createBurnStep(options: ChangeOptions): Turn {
   }
 
   return async () => {
-    if (!(await hasUnsigned(store.db, blockchain))) return null
-    const burns = await listUnsigned(store.db, blockchain, CHANGES_AT_ONCE)
-    const changes = await openChanges(options)
+    if (!(await hasUnsignedTransfers(store.db, blockchain))) return null
+    const burns = await listUnsignedTransfers(store.db, blockchain, CHANGES_AT_ONCE)
+    const changes = await openChangeSigner(options)
     const rows = await Promise.all(burns.map((burn) => sign(changes, burn)))
     const signed = burns.flatMap(({ id, request_id }, index) => {
       const row = rows[index]
@@ -56,7 +56,7 @@ export function createBurnStep(options: ChangeOptions): Turn {
         signed.map(({ row }) => row),
       )
       const assigned = signed.map(({ id, row }) => ({ id, transactionId: row.id }))
-      if ((await assignTransfers(db, assigned)) !== signed.length) throw new LostRace()
+      if ((await assignTransfers(db, assigned)) !== signed.length) throw new LostRaceError()
     })
     onSigned(
       signed.map(({ row }) => row),

@@ -3,7 +3,12 @@ import { GdnError } from '../../../core/errors.ts'
 import { type Key, parseKey, TOKEN_2022 } from '../../chain/solana/key.ts'
 import type { Instruction } from '../../chain/solana/message.ts'
 import type { SolanaAccount, SolanaNetwork } from '../../chain/solana/network.ts'
-import { encodeTransaction, fitMessage, type SolanaSignedBytes, signMessage } from '../../chain/solana/sign-mint.ts'
+import {
+  encodeTransactionMessage,
+  fitMessage,
+  type SolanaSignedBytes,
+  signMessage,
+} from '../../chain/solana/sign-mint.ts'
 import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
 import type { DriverOptions, OnSigned } from '../driver.ts'
 
@@ -19,7 +24,7 @@ export interface ChangeOptions extends DriverOptions<SolanaBlockchain> {
 }
 
 /** Signs changes to existing tokens. */
-export interface ChangeSigning {
+export interface ChangeSigner {
   signer: Key
   network: SolanaNetwork
   /** Signs a transaction. Truncates `name` if it doesn't fit. */
@@ -31,7 +36,7 @@ export interface ChangeSigning {
  *
  * @throws GdnError `pending` if the signer lacks funds
  */
-export async function openChanges({ solana, blockchain }: ChangeOptions): Promise<ChangeSigning> {
+export async function openChangeSigner({ solana, blockchain }: ChangeOptions): Promise<ChangeSigner> {
   if ((await solana.affordable(blockchain)) < 1) {
     throw new GdnError('pending', `the signer of ${blockchain} does not have enough funds to change a token`, {
       hint: 'Send SOL to the signer. The backend then applies pending changes without a restart.',
@@ -48,7 +53,7 @@ export async function openChanges({ solana, blockchain }: ChangeOptions): Promis
     network,
     async sign(name, instructionsFor) {
       const message = await fitMessage(name, async (fitting) =>
-        encodeTransaction(payer, lifetime, price ?? 0n, await instructionsFor(fitting)),
+        encodeTransactionMessage(payer, lifetime, price ?? 0n, await instructionsFor(fitting)),
       )
       return signMessage(signer, message, lifetime)
     },
@@ -60,7 +65,7 @@ export async function openChanges({ solana, blockchain }: ChangeOptions): Promis
  *
  * @throws GdnError `unreachable` if the node doesn't have it
  */
-export async function mintAccount(network: SolanaNetwork, mint: string): Promise<SolanaAccount> {
+export async function readMintAccount(network: SolanaNetwork, mint: string): Promise<SolanaAccount> {
   const account = await network.account(mint)
   if (account?.owner === TOKEN_2022) return account
   throw new GdnError('unreachable', `a node of ${network.blockchain} does not have the token ${mint}`)

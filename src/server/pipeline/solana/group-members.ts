@@ -1,9 +1,9 @@
 import type { SolanaNetwork } from '../../chain/solana/network.ts'
-import { readMint } from '../../chain/solana/read-mint.ts'
+import { decodeMintAccount } from '../../chain/solana/read-mint.ts'
 import type { CollectionRow } from '../../store/collections.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
-import { addUnknownMembers, knownMembers, openMintsOf } from '../../store/unknown-mints.ts'
+import { addUnknownMembers, knownMembers, listUnreleasedMints } from '../../store/unknown-mints.ts'
 
 export interface GroupComparison {
   /** Number of group members on chain that are neither in a row nor covered by an operator's release. */
@@ -32,7 +32,7 @@ export async function compareGroup(
   await network.blockHeight()
   const minted = pending.length === 0 ? [] : (await network.mintsExist(pending)).filter((exists) => exists)
   const group = await network.account(contract_address)
-  const members = group === null ? 0 : (readMint(group.data).members ?? 0)
+  const members = group === null ? 0 : (decodeMintAccount(group.data).members ?? 0)
   return { unknown: Math.max(0, members - count - minted.length), pending: pending.length }
 }
 
@@ -48,7 +48,7 @@ export async function checkGroup(
 ): Promise<'known' | 'unknown' | 'unclear'> {
   // An embedded chain is part of the database, so the database can't lack members.
   if (network.pollMs === undefined) return 'known'
-  if ((await openMintsOf(store.db, collection.id)).length > 0) return 'unknown'
+  if ((await listUnreleasedMints(store.db, collection.id)).length > 0) return 'unknown'
   const { unknown, pending } = await compareGroup(store.db, network, collection)
   if (unknown === 0) return 'known'
   if (pending > 0) return 'unclear'

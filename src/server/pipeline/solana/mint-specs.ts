@@ -3,30 +3,30 @@ import type { MintSpec } from '../../chain/solana/mint-instructions.ts'
 import type { CollectionRow } from '../../store/collections.ts'
 import type { NftRow } from '../../store/nfts.ts'
 
-const COLLECTION_FILE = 'collection.json'
+const COLLECTION_FILE_NAME = 'collection.json'
 
 /** Returns the metadata file of a collection, in the format that wallets read. */
 export function collectionFile({ name, symbol, description, image }: CollectionRow): {
   name: string
   bytes: Uint8Array
 } {
-  return { name: COLLECTION_FILE, bytes: Buffer.from(JSON.stringify({ name, symbol, description, image })) }
+  return { name: COLLECTION_FILE_NAME, bytes: Buffer.from(JSON.stringify({ name, symbol, description, image })) }
 }
 
 /**
  * Returns the specification of a collection's own token, which represents its group. The collection's wallet holds this
  * token.
  */
-export function specOfCollection(collection: CollectionRow, directory: string): MintSpec {
+export function buildCollectionSpec(collection: CollectionRow, directory: string): MintSpec {
   const { id, name, symbol, wallet_address: receiver, max_supply } = collection
   const maxSize = max_supply === null ? undefined : BigInt(max_supply)
-  const uri = `ipfs://${directory}/${COLLECTION_FILE}`
+  const uri = `ipfs://${directory}/${COLLECTION_FILE_NAME}`
   // The owner of a collection may transfer it even if its NFTs can't be transferred.
   return { id, group: null, name, symbol, uri, receiver, locked: false, maxSize }
 }
 
 /** Returns the specification of an NFT's token, which is a member of its collection's group. */
-export function specOfNft(
+export function buildNftSpec(
   collection: CollectionRow,
   nft: Pick<NftRow, 'id' | 'receiver' | 'dynamic' | 'metadata'>,
   { directory, index }: { directory: string; index: number },

@@ -1,6 +1,6 @@
 import { TOKEN_2022 } from '../../chain/solana/key.ts'
 import type { SignatureStatus, SolanaNetwork } from '../../chain/solana/network.ts'
-import { type ReadMint, readMint } from '../../chain/solana/read-mint.ts'
+import { decodeMintAccount, type MintState } from '../../chain/solana/read-mint.ts'
 import { isTransfer, isUpdate, type TransactionRow } from '../../store/transactions.ts'
 import type { Observation, TransactionOutcome } from '../driver.ts'
 import { parseFileUri } from '../restore-directory.ts'
@@ -18,7 +18,7 @@ export async function observeSolana(
   const statuses = await network.statuses(claimed.map(({ hash }) => hash))
   return Promise.all(
     claimed.map(async (transaction, index): Promise<Observation> => {
-      const outcome = await outcomeOf(network, height, transaction, statuses[index] ?? null)
+      const outcome = await findOutcome(network, height, transaction, statuses[index] ?? null)
       if (outcome !== null) return outcome
       const pending = { state: 'signed', waitMs: network.pollMs ?? POLL_MS } as const
       const response = responses[index]
@@ -31,7 +31,7 @@ export async function observeSolana(
  * Returns the outcome of a transaction. Returns null while it may still be executed. Only transactions without an
  * outcome are sent again.
  */
-async function outcomeOf(
+async function findOutcome(
   network: SolanaNetwork,
   height: number,
   transaction: TransactionRow,
@@ -52,19 +52,19 @@ async function outcomeOf(
   if (account?.owner === TOKEN_2022) {
     const final: TransactionOutcome = { state: 'final', seen: { raw: '', block_number } }
     if (isTransfer(transaction) || isUpdate(transaction)) {
-      if (isMade(transaction, readMint(account.data))) return final
+      if (isChangeApplied(transaction, decodeMintAccount(account.data))) return final
       return lostOrReverted
     }
-    const file = kind === 'mint' ? parseFileUri(readMint(account.data).uri) : null
+    const file = kind === 'mint' ? parseFileUri(decodeMintAccount(account.data).uri) : null
     return file === null || file.directory === directory ? final : { ...final, file }
   }
   return lostOrReverted
 }
 
 /** Returns whether the token already has the change that a transaction makes. */
-function isMade(
+function isChangeApplied(
   { kind, mint, directory, update_sequence }: TransactionRow,
-  { supply, uri, revision, updateAuthority }: ReadMint,
+  { supply, uri, revision, updateAuthority }: MintState,
 ): boolean {
   if (kind === 'burn') return supply === 0n
   if (kind === 'freeze') return updateAuthority === null

@@ -2,7 +2,7 @@ import type { SolanaBlockchain } from '../../../api/blockchains.ts'
 import { newId } from '../../../core/ids.ts'
 import { mintAddress } from '../../chain/solana/mint-address.ts'
 import type { SolanaNetwork } from '../../chain/solana/network.ts'
-import { readMint } from '../../chain/solana/read-mint.ts'
+import { decodeMintAccount } from '../../chain/solana/read-mint.ts'
 import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
 import { adoptMembers, type FoundMember } from '../../state/nfts.ts'
 import { type CollectionRow, findCollectionById, lockCollection } from '../../store/collections.ts'
@@ -14,7 +14,7 @@ import { type FileSources, storeFilesAgain } from '../store-files-again.ts'
 import { compareGroup } from './group-members.ts'
 
 /** Number of pending NFTs that are looked up on chain in one request. */
-const PAGE = 1000
+const NFTS_PER_REQUEST = 1000
 
 export interface SolanaRecoveryOptions extends FileSources, DriverOptions<SolanaBlockchain> {
   solana: Pick<SolanaChains, 'signer' | 'network'>
@@ -48,18 +48,18 @@ export function createSolanaMintRecovery(
     let adopted = 0
     let after = 0
     for (;;) {
-      const waiting = await listMintable(store.db, collection.id, PAGE, { after })
-      const mints = waiting.map(({ id }) => mintAddress(signer, id))
+      const pendingNfts = await listMintable(store.db, collection.id, NFTS_PER_REQUEST, { after })
+      const mints = pendingNfts.map(({ id }) => mintAddress(signer, id))
       const exist = await network.mintsExist(mints)
       const members: FoundMember[] = []
-      for (const [at, nft] of waiting.entries()) {
+      for (const [at, nft] of pendingNfts.entries()) {
         const mint = mints[at]
         if (mint === undefined || exist[at] !== true) continue
         const account = await network.account(mint)
-        const file = parseFileUri(account === null ? null : readMint(account.data).uri)
+        const file = parseFileUri(account === null ? null : decodeMintAccount(account.data).uri)
         if (file === null) continue
         const { directory, index } = file
-        const hash = (await network.creationOf?.(mint)) ?? `unknown:${mint}`
+        const hash = (await network.findCreationSignature?.(mint)) ?? `unknown:${mint}`
         members.push({ nft, index, transaction: lostTransaction(collection.id, { signer, mint, directory, hash }) })
         await storeFilesAgain(options, nft)
       }
@@ -71,8 +71,8 @@ export function createSolanaMintRecovery(
         }
       })
       adopted += members.length
-      const last = waiting.at(-1)
-      if (last === undefined || waiting.length < PAGE) break
+      const last = pendingNfts.at(-1)
+      if (last === undefined || pendingNfts.length < NFTS_PER_REQUEST) break
       after = last.seq
     }
     if (adopted > 0) {

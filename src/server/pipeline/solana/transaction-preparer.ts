@@ -11,22 +11,22 @@ import { findNftOfTransaction, listMintable } from '../../store/nfts.ts'
 import type { Db } from '../../store/schema.ts'
 import { countUnfinished, type TransactionRow } from '../../store/transactions.ts'
 import type { DriverOptions, OutcomeVerdict, TransactionPreparer } from '../driver.ts'
-import { mintDirectory } from '../metadata-file.ts'
+import { buildMintDirectory } from '../metadata-file.ts'
 import { checkGroup } from './group-members.ts'
-import { collectionFile, specOfCollection, specOfNft } from './mint-specs.ts'
+import { buildCollectionSpec, buildNftSpec, collectionFile } from './mint-specs.ts'
 
 /** Number of NFTs whose metadata files share a directory and are stored in one commit. */
-const GROUP = 100
+const GROUP_SIZE = 100
 /**
  * Maximum number of pending transactions per collection. Transactions that expire together are signed again together.
  */
-export const MAX_PENDING = 400
+export const MAX_PENDING_PER_COLLECTION = 400
 /**
- * Time in milliseconds, since the previous group, for which a group smaller than `GROUP` waits for more NFTs while
+ * Time in milliseconds, since the previous group, for which a group smaller than `GROUP_SIZE` waits for more NFTs while
  * transactions of the collection are pending. If each request has one NFT, this wait saves 10 % of the work, and adds
  * no delay on networks with slow blocks.
  */
-const GATHER_MS = 100
+const BATCH_WINDOW_MS = 100
 
 export interface SolanaPreparerOptions extends DriverOptions<SolanaBlockchain> {
   solana: Pick<SolanaChains, 'signer' | 'network' | 'affordable'>
@@ -41,13 +41,13 @@ export interface SolanaPreparerOptions extends DriverOptions<SolanaBlockchain> {
  */
 export async function openSolanaPreparer(options: SolanaPreparerOptions): Promise<TransactionPreparer> {
   const { store, blockchain, solana, now, preparedAt } = options
-  const payable = await payableTokens(options)
+  const payableCount = await countPayableTokens(options)
 
   return {
-    insideCommit: false,
+    preparesMintInCommit: false,
 
-    async collection(collection) {
-      if (payable < 1) {
+    async prepareCollection(collection) {
+      if (payableCount < 1) {
         throw new GdnError(
           'unreachable',
           `the funds of the signer of ${blockchain} are needed for pending transactions`,
@@ -55,27 +55,27 @@ export async function openSolanaPreparer(options: SolanaPreparerOptions): Promis
       }
       const { cid: directory, blocks } = await buildDirectory([collectionFile(collection)])
       const place = { collectionId: collection.id, directory }
-      const row = await (await openMintSigning(options))(specOfCollection(collection, directory), place)
-      return { blocks, sign: (db) => storeAll(db, [row]) }
+      const row = await (await openMintSigning(options))(buildCollectionSpec(collection, directory), place)
+      return { blocks, sign: (db) => storeSignedRows(db, [row]) }
     },
 
-    delay: async () => null,
+    findMintDelay: async () => null,
 
-    async mint(db, collection) {
+    async prepareMint(db, collection) {
       const { id } = collection
       const pending = await countUnfinished(db, { collectionId: id })
-      const capacity = Math.min(MAX_PENDING - pending, payable)
-      const nfts = capacity <= 0 ? [] : await listMintable(db, id, Math.min(GROUP, capacity))
+      const capacity = Math.min(MAX_PENDING_PER_COLLECTION - pending, payableCount)
+      const nfts = capacity <= 0 ? [] : await listMintable(db, id, Math.min(GROUP_SIZE, capacity))
       if (nfts.length === 0) return 'idle'
       const since = now() - (preparedAt.get(id) ?? 0)
-      if (pending > 0 && nfts.length < GROUP && since >= 0 && since < GATHER_MS) return 'soon'
+      if (pending > 0 && nfts.length < GROUP_SIZE && since >= 0 && since < BATCH_WINDOW_MS) return 'soon'
       const members = await checkGroup(store, await solana.network(blockchain), collection)
       if (members !== 'known') return members === 'unclear' ? 'soon' : 'unknown'
-      const { cid: directory, blocks } = await mintDirectory(nfts)
+      const { cid: directory, blocks } = await buildMintDirectory(nfts)
       const sign = await openMintSigning(options)
       const rows = await Promise.all(
         nfts.map((nft, index) =>
-          sign(specOfNft(collection, nft, { directory, index }), { collectionId: id, directory }),
+          sign(buildNftSpec(collection, nft, { directory, index }), { collectionId: id, directory }),
         ),
       )
       preparedAt.set(id, now())
@@ -84,8 +84,8 @@ export async function openSolanaPreparer(options: SolanaPreparerOptions): Promis
         assignments: nfts.map(({ seq }, index) => ({ seq, transactionId: rows[index]?.id ?? '', index })),
         requests: [...new Set(nfts.map(({ request_id }) => request_id))],
         tokenIds: null,
-        more: nfts.length === GROUP,
-        sign: (on) => storeAll(on, rows),
+        hasMore: nfts.length === GROUP_SIZE,
+        sign: (on) => storeSignedRows(on, rows),
       }
     },
   }
@@ -94,7 +94,7 @@ export async function openSolanaPreparer(options: SolanaPreparerOptions): Promis
 export type SignedRow = NewTransaction & Pick<TransactionRow, 'id' | 'hash' | 'signer' | 'nonce' | 'kind'>
 
 /** Stores signed rows; Solana has no nonces to reserve. */
-async function storeAll(db: Db, rows: readonly SignedRow[]): Promise<readonly SignedRow[]> {
+async function storeSignedRows(db: Db, rows: readonly SignedRow[]): Promise<readonly SignedRow[]> {
   await addTransactions(db, rows)
   return rows
 }
@@ -105,7 +105,7 @@ async function storeAll(db: Db, rows: readonly SignedRow[]): Promise<readonly Si
  * @throws GdnError `pending` if the funds are exhausted and nothing is pending; accepted requests wait until the signer
  *   has funds
  */
-async function payableTokens({ store, solana, blockchain }: SolanaPreparerOptions): Promise<number> {
+async function countPayableTokens({ store, solana, blockchain }: SolanaPreparerOptions): Promise<number> {
   // Count pending transactions before reading the balance. A transaction that is executed between the two reads counts
   // twice, but is never missed.
   const pending = await countUnfinished(store.db, { blockchain })
@@ -185,19 +185,19 @@ export async function signAgain(
   lost: TransactionRow,
 ): Promise<OutcomeVerdict> {
   const { collection_id: collectionId, directory } = lost
-  const spec = await specOf(options.store.db, lost)
+  const spec = await buildSpec(options.store.db, lost)
   if (spec === null || collectionId === null || directory === null) return { kind: 'none' }
   const sign = await openMintSigning(options)
   return { kind: 'again', replacement: await sign(spec, { collectionId, directory, urgent: true }) }
 }
 
 /** Returns the specification of the token that a transaction mints, or null if it isn't needed anymore. */
-async function specOf(db: Db, { id, kind, collection_id, directory }: TransactionRow): Promise<MintSpec | null> {
+async function buildSpec(db: Db, { id, kind, collection_id, directory }: TransactionRow): Promise<MintSpec | null> {
   const collection = collection_id === null ? null : await findCollectionById(db, collection_id)
   if (collection === null || directory === null) return null
-  if (kind === 'collection') return specOfCollection(collection, directory)
+  if (kind === 'collection') return buildCollectionSpec(collection, directory)
   const nft = await findNftOfTransaction(db, id)
   return nft === null || nft.batch_index === null
     ? null
-    : specOfNft(collection, nft, { directory, index: nft.batch_index })
+    : buildNftSpec(collection, nft, { directory, index: nft.batch_index })
 }

@@ -1,19 +1,24 @@
 import type { NftMetadata } from '../../../api/metadata.ts'
 import { parseKey } from '../../chain/solana/key.ts'
-import { readMint } from '../../chain/solana/read-mint.ts'
+import { decodeMintAccount } from '../../chain/solana/read-mint.ts'
 import { freezeInstructions, updateInstructions } from '../../chain/solana/update-instructions.ts'
 import { addTransactions } from '../../state/transactions.ts'
 import { assignUpdates, deployUpdates, failUpdates } from '../../state/updates.ts'
 import type { BuiltDirectory } from '../../storage/directory.ts'
 import { putBlocks } from '../../store/block-table.ts'
-import { collectionsToUpdate, listSignable, setUnknownRevision, type UpdateWithNft } from '../../store/updates.ts'
-import { LostRace } from '../driver.ts'
+import {
+  collectionsToUpdate,
+  listSignableUpdates,
+  setUnknownRevision,
+  type UpdateWithNft,
+} from '../../store/updates.ts'
+import { LostRaceError } from '../driver.ts'
 import type { Turn } from '../loop.ts'
-import { updateDirectory } from '../metadata-file.ts'
+import { buildUpdateDirectory } from '../metadata-file.ts'
 import { signForEach } from '../sign-for-each.ts'
 import { type FileSources, storeFilesAgain } from '../store-files-again.ts'
-import { updateReason } from '../update-reason.ts'
-import { CHANGES_AT_ONCE, type ChangeOptions, type ChangeSigning, mintAccount, openChanges } from './changes.ts'
+import { findUpdateError } from '../update-reason.ts'
+import { CHANGES_AT_ONCE, type ChangeOptions, type ChangeSigner, openChangeSigner, readMintAccount } from './changes.ts'
 import { buildSignedRow, type SignedRow } from './transaction-preparer.ts'
 
 export type SolanaUpdateStepOptions = ChangeOptions & FileSources
@@ -33,7 +38,7 @@ interface RejectedUpdate {
   unknown?: { revision: number; directory: string }
 }
 
-const FILE_URI = /^ipfs:\/\/([a-z0-9]+)\//
+const DIRECTORY_URI_PATTERN = /^ipfs:\/\/([a-z0-9]+)\//
 
 /**
  * Creates a turn that signs accepted updates and freezes, with one transaction for each NFT. A token stores the number
@@ -49,9 +54,9 @@ export function createSolanaUpdateStep(options: SolanaUpdateStepOptions): Turn {
    * @returns whether there may be more to sign immediately
    */
   const signFor = async (collectionId: string): Promise<boolean> => {
-    const updates = await listSignable(store.db, { blockchain, collectionId }, CHANGES_AT_ONCE)
+    const updates = await listSignableUpdates(store.db, { blockchain, collectionId }, CHANGES_AT_ONCE)
     if (updates.length === 0) return false
-    const changes = await openChanges(options)
+    const changes = await openChangeSigner(options)
     const prepared = await Promise.all(updates.map((update) => prepare(options, changes, update)))
     for (const change of prepared) if ('error' in change) await refuse(options, collectionId, change)
     const ready = prepared.flatMap((change) => ('row' in change ? [change] : []))
@@ -68,26 +73,26 @@ export function createSolanaUpdateStep(options: SolanaUpdateStepOptions): Turn {
 /** Signs an update, unless it is already on chain or would be rejected. Doesn't store anything. */
 async function prepare(
   { blockchain, now }: SolanaUpdateStepOptions,
-  { signer, network, sign }: ChangeSigning,
+  { signer, network, sign }: ChangeSigner,
   update: UpdateWithNft,
 ): Promise<PreparedUpdate | RejectedUpdate> {
-  const error = updateReason(update)
+  const error = findUpdateError(update)
   if (error !== null) return { update, error }
   const { kind, token_id: token } = update
   const storedRevision = update.revision ?? 0
   const mint = parseKey(token ?? '')
-  const account = await mintAccount(network, mint.address)
-  const { supply, uri, updateAuthority, revision: chainRevision } = readMint(account.data)
+  const account = await readMintAccount(network, mint.address)
+  const { supply, uri, updateAuthority, revision: chainRevision } = decodeMintAccount(account.data)
   const isFinal = updateAuthority !== signer.address
-  const directory = kind === 'update' ? await updateDirectory([update]) : null
+  const directory = kind === 'update' ? await buildUpdateDirectory([update]) : null
   const revision = Math.max(chainRevision ?? 0, storedRevision)
-  const isMade = chainRevision === storedRevision + 1 && uri === `ipfs://${directory?.cid}/${token}.json`
-  if (revision > storedRevision && !isMade) {
-    const [, unknown = ''] = FILE_URI.exec(uri ?? '') ?? []
+  const isApplied = chainRevision === storedRevision + 1 && uri === `ipfs://${directory?.cid}/${token}.json`
+  if (revision > storedRevision && !isApplied) {
+    const [, unknown = ''] = DIRECTORY_URI_PATTERN.exec(uri ?? '') ?? []
     const error = `the NFT has revision ${revision} on chain, and this backend has no record of the revision: check the metadata before you update the NFT again`
     return { update, error, unknown: { revision, directory: unknown } }
   }
-  const isFound = kind === 'update' ? isMade : isFinal
+  const isFound = kind === 'update' ? isApplied : isFinal
   if (!isFound && supply === 0n) return { update, error: 'the NFT was burned' }
   if (!isFound && isFinal) return { update, error: 'the metadata of the NFT is frozen' }
   const place = { blockchain, signer: signer.address, now: now() }
@@ -148,7 +153,7 @@ async function commit(options: SolanaUpdateStepOptions, ready: readonly Prepared
   await store.transaction(async (db) => {
     for (const { update, row, isFound, directory } of ready) {
       await addTransactions(db, [row], isFound ? 'final' : 'signed')
-      if ((await assignUpdates(db, [update.seq], row.id)) !== 1) throw new LostRace()
+      if ((await assignUpdates(db, [update.seq], row.id)) !== 1) throw new LostRaceError()
       await putBlocks(db, directory?.blocks ?? [], store.publishTo)
       if (isFound) await deployUpdates(db, row)
     }

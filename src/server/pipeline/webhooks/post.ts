@@ -2,15 +2,15 @@ import { Agent, request } from 'undici'
 import { EVENT_ID_HEADER, SIGNATURE_HEADER } from '../../../api/webhook-events.ts'
 import { parseRetryAfter } from '../../../core/time.ts'
 import { FetchFailure } from '../../../files/failure.ts'
-import { checkedLookup, type Resolve, systemResolve } from '../../../files/lookup.ts'
-import { explainedError } from '../../../files/reasons.ts'
+import { createCheckedLookup, type Resolve, systemResolve } from '../../../files/lookup.ts'
+import { explainError } from '../../../files/reasons.ts'
 import { checkTarget } from '../../../files/target.ts'
-import { sign } from './signature.ts'
+import { signWebhookBody } from './signature.ts'
 
 const TIMEOUT_MS = 10_000
 /** Maximum number of bytes to read from a response, which is only shown to users. */
 const MAX_RESPONSE_BYTES = 1024
-const MAX_RESPONSE = 200
+const MAX_RESPONSE_LENGTH = 200
 const MAX_HEADER_BYTES = 16 * 1024
 
 /** The result of one delivery attempt. */
@@ -25,7 +25,7 @@ export interface PostOutcome {
   retryAfterMs: number | null
 }
 
-export interface Message {
+export interface WebhookMessage {
   url: string
   secret: string
   eventId: string
@@ -34,7 +34,7 @@ export interface Message {
 
 export interface Poster {
   /** Sends an event. Never rejects. */
-  post(message: Message): Promise<PostOutcome>
+  post(message: WebhookMessage): Promise<PostOutcome>
   /** Aborts deliveries in flight. Their `post` calls resolve with an error. */
   close(): Promise<void>
 }
@@ -56,13 +56,13 @@ export interface PosterOptions {
  */
 export function createPoster({ allowPrivate, userAgent, now, timeoutMs = TIMEOUT_MS, lookup }: PosterOptions): Poster {
   const agent = new Agent({
-    connect: { lookup: checkedLookup(lookup ?? systemResolve, allowPrivate), timeout: timeoutMs },
+    connect: { lookup: createCheckedLookup(lookup ?? systemResolve, allowPrivate), timeout: timeoutMs },
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     maxHeaderSize: MAX_HEADER_BYTES,
   })
 
-  const send = async ({ url, secret, eventId, body }: Message, signal: AbortSignal): Promise<PostOutcome> => {
+  const send = async ({ url, secret, eventId, body }: WebhookMessage, signal: AbortSignal): Promise<PostOutcome> => {
     const { url: target } = checkTarget(url, allowPrivate)
     if (target.protocol !== 'https:' && !allowPrivate) {
       return failedPost('events are sent only to https URLs unless the backend runs with --allow-private-files')
@@ -76,23 +76,25 @@ export function createPoster({ allowPrivate, userAgent, now, timeoutMs = TIMEOUT
         'user-agent': userAgent,
         'accept-encoding': 'identity',
         [EVENT_ID_HEADER]: eventId,
-        [SIGNATURE_HEADER]: sign(secret, body, now()),
+        [SIGNATURE_HEADER]: signWebhookBody(secret, body, now()),
       },
       body,
     })
     const { statusCode: status } = response
-    const responseText = await readBeginning(response.body)
+    const responseText = await readFirstBytes(response.body)
     const [after] = [response.headers['retry-after']].flat()
     return { status, responseText, error: statusProblem(status), retryAfterMs: parseRetryAfter(after, Date.now()) }
   }
 
   return {
     async post(message) {
-      const timeUp = AbortSignal.timeout(timeoutMs)
+      const timeoutSignal = AbortSignal.timeout(timeoutMs)
       try {
-        return await send(message, timeUp)
+        return await send(message, timeoutSignal)
       } catch (error) {
-        return failedPost(timeUp.aborted ? `no response within ${timeoutMs / 1000} s` : postFailureMessage(error))
+        return failedPost(
+          timeoutSignal.aborted ? `no response within ${timeoutMs / 1000} s` : postFailureMessage(error),
+        )
       }
     },
     close: () => agent.destroy(),
@@ -112,7 +114,7 @@ function statusProblem(status: number): string | null {
  * Returns the first bytes of a response as text. A body that is too long or incomplete isn't an error, because only the
  * status determines the outcome.
  */
-async function readBeginning(
+async function readFirstBytes(
   body: AsyncIterable<Uint8Array> & { destroy(): unknown; on(name: 'error', listener: () => void): unknown },
 ) {
   const parts: Uint8Array[] = []
@@ -130,13 +132,13 @@ async function readBeginning(
   }
   // PostgreSQL can't store a NUL character in text.
   const text = Buffer.concat(parts).subarray(0, MAX_RESPONSE_BYTES).toString('utf8').replaceAll('\0', '')
-  return [...text].slice(0, MAX_RESPONSE).join('')
+  return [...text].slice(0, MAX_RESPONSE_LENGTH).join('')
 }
 
 /**
  * Returns the message of an error. Deliveries and file downloads share these messages, because the same errors occur.
  */
 function postFailureMessage(error: unknown): string {
-  const failure = error instanceof FetchFailure ? error : explainedError(error, 'the receiver')
-  return failure.message.slice(0, MAX_RESPONSE)
+  const failure = error instanceof FetchFailure ? error : explainError(error, 'the receiver')
+  return failure.message.slice(0, MAX_RESPONSE_LENGTH)
 }

@@ -1,7 +1,7 @@
 import { isTestEvent } from '../../../api/webhook-events.ts'
 import type { Log } from '../../log.ts'
 import type { Store } from '../../store/open-store.ts'
-import { type Delivery, giveUp, recordAttempt } from '../../store/webhook-deliveries.ts'
+import { type Delivery, failPendingDeliveries, recordAttempt } from '../../store/webhook-deliveries.ts'
 import { updateClaimedWebhook, type WebhookRow } from '../../store/webhooks.ts'
 import type { PostOutcome } from './post.ts'
 import type { Timings } from './schedule.ts'
@@ -23,7 +23,7 @@ export interface WebhookSession {
   webhook: WebhookRow
   failures: number
   /** Whether to stop sending, because the lease was lost or the webhook is paused. */
-  over: boolean
+  isOver: boolean
 }
 
 /** Records an attempt to deliver an event. After a failure, decides when the event and its webhook are tried again. */
@@ -52,8 +52,8 @@ export async function settleDelivery(
   const isGone = response_status === 410
   const isLast = isGone || isTestEvent(delivery.event_id) || at >= give_up_at
   session.failures += 1
-  const pause = Math.max(timings.pauseMs(session.failures), retryAfter(outcome))
-  if (isGone || pause > 0) session.over = true
+  const pause = Math.max(timings.pauseMs(session.failures), clampRetryAfterMs(outcome))
+  if (isGone || pause > 0) session.isOver = true
   webhook.failing_since ??= at
   const isOurs = await store.transaction(async (db) => {
     const isClaimed = await updateClaimedWebhook(db, webhook, {
@@ -64,18 +64,23 @@ export async function settleDelivery(
     })
     // Another process has claimed the webhook, whose URL may have changed. Leave the event unchanged for that process.
     if (!isClaimed) return false
-    const next_attempt_at = at + Math.max(timings.retryMs(attempts), retryAfter(outcome))
+    const next_attempt_at = at + Math.max(timings.retryMs(attempts), clampRetryAfterMs(outcome))
     const next = isLast ? ({ state: 'failed' } as const) : { next_attempt_at }
     await recordAttempt(db, delivery, { ...attempt, give_up_at, ...next })
-    if (isGone) await giveUp(db, webhook.id, 'the receiver returned HTTP 410')
+    if (isGone) await failPendingDeliveries(db, webhook.id, 'the receiver returned HTTP 410')
     // Nothing was delivered for the whole retry period, so queued events that are older than this period also fail.
     else if (at - (webhook.failing_since ?? at) >= timings.giveUpAfterMs) {
-      await giveUp(db, webhook.id, 'no delivery has succeeded for several days', at - timings.giveUpAfterMs)
+      await failPendingDeliveries(
+        db,
+        webhook.id,
+        'no delivery has succeeded for several days',
+        at - timings.giveUpAfterMs,
+      )
     }
     return true
   })
   if (!isOurs) {
-    session.over = true
+    session.isOver = true
     return
   }
   onAttempt(isLast ? 'failed' : 'retried')
@@ -84,7 +89,7 @@ export async function settleDelivery(
   else log.info(facts, isLast ? 'an event could not be delivered' : 'an event delivery will be retried')
 }
 
-function retryAfter({ status, retryAfterMs }: PostOutcome): number {
+function clampRetryAfterMs({ status, retryAfterMs }: PostOutcome): number {
   if (status !== 429 && status !== 503) return 0
   return Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)
 }

@@ -12,7 +12,7 @@ export function newSigningSecret(): Secret {
  *
  * @example sign(secret, '{"id":"evt_1"}', 1700000000000) // 't=1700000000,v1=…'
  */
-export function sign(secret: string, body: string, now: number): string {
+export function signWebhookBody(secret: string, body: string, now: number): string {
   const t = Math.floor(now / 1000)
   return `t=${t},v1=${createHmac('sha256', secret).update(`${t}.${body}`, 'utf8').digest('hex')}`
 }

@@ -2,12 +2,12 @@ import { encodeAbiParameters, getContractAddress, isAddress, isHex, parseTransac
 import { GdnError } from '../../../core/errors.ts'
 import { compilerVersion, deployedCode, standardInput } from '../../chain/evm/contracts/generated/verification.ts'
 import { factoryAddress, implementationAddress, operatorsOfDeployment } from '../../chain/evm/factory.ts'
-import { type Hex, readQuantity } from '../../chain/evm/network.ts'
-import { deploymentState, networkNotSetUpError } from '../../chain/evm/remote/remote-chains.ts'
+import { type Hex, parseQuantity } from '../../chain/evm/network.ts'
+import { networkNotSetUpError, readDeploymentState } from '../../chain/evm/remote/remote-chains.ts'
 import type { RemoteNetwork } from '../../chain/evm/remote/remote-network.ts'
 import { findChain } from '../../store/chains.ts'
 import type { Store } from '../../store/open-store.ts'
-import { findFactoryTransaction, nonceOf } from '../../store/transactions.ts'
+import { findFactoryTransaction, requireNonce } from '../../store/transactions.ts'
 
 export { compilerVersion, standardInput }
 
@@ -40,16 +40,18 @@ export async function deployedContracts(
   const { store, network, setup } = target
   const chain = await findChain(store.db, network.blockchain)
   if (chain === null) {
-    const state = await deploymentState(store.db, network, await network.publicNetwork.head())
+    const state = await readDeploymentState(store.db, network, await network.publicNetwork.head())
     throw networkNotSetUpError(network.blockchain, state, setup)
   }
   const factory = chain.factory_address as Hex
   const deployment = await findFactoryTransaction(store.db, network.blockchain)
   const ownDeployment =
-    deployment !== null && factoryAddress(deployment.signer as Hex, nonceOf(deployment)) === factory ? deployment : null
+    deployment !== null && factoryAddress(deployment.signer as Hex, requireNonce(deployment)) === factory
+      ? deployment
+      : null
   const creation =
     transaction !== undefined
-      ? { hash: transaction, ...(await deploymentOf(network, transaction, factory)) }
+      ? { hash: transaction, ...(await readDeployment(network, transaction, factory)) }
       : ownDeployment === null
         ? null
         : { hash: ownDeployment.hash as Hex, data: parseTransaction(ownDeployment.raw as Hex).data ?? '0x' }
@@ -70,7 +72,11 @@ export async function deployedContracts(
 
 const contractIdentifier = (name: DeployedContract['name']) => ({ name, identifier: `${name}.sol:${name}` })
 
-async function deploymentOf(network: Pick<RemoteNetwork, 'request'>, hash: Hex, factory: Hex): Promise<{ data: Hex }> {
+async function readDeployment(
+  network: Pick<RemoteNetwork, 'request'>,
+  hash: Hex,
+  factory: Hex,
+): Promise<{ data: Hex }> {
   const transaction = await network.request<{ from: Hex; nonce: Hex; input: Hex } | null>('eth_getTransactionByHash', [
     hash,
   ])
@@ -80,7 +86,9 @@ async function deploymentOf(network: Pick<RemoteNetwork, 'request'>, hash: Hex, 
     })
   }
   const contractAddress =
-    transaction === null ? null : getContractAddress({ from: transaction.from, nonce: readQuantity(transaction.nonce) })
+    transaction === null
+      ? null
+      : getContractAddress({ from: transaction.from, nonce: parseQuantity(transaction.nonce) })
   if (transaction !== null && contractAddress === factory) return { data: transaction.input }
   throw new GdnError(
     'usage',

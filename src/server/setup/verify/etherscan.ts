@@ -15,7 +15,7 @@ export const ETHERSCAN_URL = 'https://api.etherscan.io/v2/api'
 export interface EtherscanOptions extends VerifierOptions {
   key: Secret
   /** URL of the block explorer's pages; null if it has none. */
-  pages: string | null
+  explorerUrl: string | null
 }
 
 /**
@@ -23,19 +23,22 @@ export interface EtherscanOptions extends VerifierOptions {
  * https://docs.etherscan.io/contract-verification
  */
 export function createEtherscan(options: EtherscanOptions): SourceVerifier {
-  const { url, chainId, key, pages } = options
+  const { url, chainId, key, explorerUrl } = options
   const { host } = new URL(url)
   const http = connectVerifier(options)
   const common = { module: 'contract', apikey: key.reveal() }
 
   /** Returns the service's response. If the rate limit is exceeded, waits and retries. */
-  const ask = async (get: boolean, parameters: Record<string, string>): Promise<{ ok: boolean; result: string }> => {
+  const callApi = async (
+    get: boolean,
+    parameters: Record<string, string>,
+  ): Promise<{ ok: boolean; result: string }> => {
     for (;;) {
       const form = new URLSearchParams({ ...common, ...parameters }).toString()
       const at = `${url}?chainid=${chainId}`
       const { json } = await (get
-        ? http.ask({ method: 'GET', url: `${at}&${form}` })
-        : http.ask({ method: 'POST', url: at, type: 'application/x-www-form-urlencoded', body: form }))
+        ? http.send({ method: 'GET', url: `${at}&${form}` })
+        : http.send({ method: 'POST', url: at, contentType: 'application/x-www-form-urlencoded', body: form }))
       const ok = json.status === '1'
       const result = textOrJson(json.result ?? json.message ?? '')
       if (!ok && /rate limit/i.test(result)) {
@@ -58,14 +61,14 @@ export function createEtherscan(options: EtherscanOptions): SourceVerifier {
         status,
         match: null,
         message: null,
-        url: pages === null ? null : `${pages.replace(/\/+$/, '')}/address/${address}#code`,
+        url: explorerUrl === null ? null : `${explorerUrl.replace(/\/+$/, '')}/address/${address}#code`,
       })
       if (constructorArguments === null) {
         return rejectedResult('the transaction that deployed the factory is unknown: pass it with --creation-tx')
       }
       const encoded = constructorArguments.slice(2)
       for (;;) {
-        const { ok, result } = await ask(false, {
+        const { ok, result } = await callApi(false, {
           action: 'verifysourcecode',
           contractaddress: address,
           sourceCode: standardInput,
@@ -89,7 +92,7 @@ export function createEtherscan(options: EtherscanOptions): SourceVerifier {
 
       async function verdictOf(guid: string): Promise<VerificationResult> {
         for (;;) {
-          const { result } = await ask(true, { action: 'checkverifystatus', guid })
+          const { result } = await callApi(true, { action: 'checkverifystatus', guid })
           if (/^pass/i.test(result)) return done('verified')
           if (/already verified/i.test(result)) return done('already_verified')
           if (!/pending|in progress/i.test(result)) return rejectedResult(result)

@@ -10,13 +10,13 @@ const MAX_RESPONSE_BYTES = 4 * 1024 * 1024
 const TIMEOUT_MS = 30_000
 const POLL_MS = 3_000
 /** Number of consecutive failures after which a service counts as unreachable. */
-const TRIES = 5
+const MAX_ATTEMPTS = 5
 /**
  * Number of consecutive failed connections after which a service counts as unreachable. Further attempts seldom
  * succeed.
  */
-const CONNECT_TRIES = 2
-const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'])
+const MAX_CONNECT_ATTEMPTS = 2
+const CONNECTION_ERROR_CODES = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'])
 const TOO_MANY_REQUESTS = 429
 
 /**
@@ -66,11 +66,11 @@ interface VerifierResponse {
   json: Record<string, unknown>
 }
 
-interface Ask {
+interface VerifierRequest {
   method: 'GET' | 'POST'
   /** URL of the request. It may contain a key, so messages don't show it. */
   url: string
-  type?: 'application/json' | 'application/x-www-form-urlencoded'
+  contentType?: 'application/json' | 'application/x-www-form-urlencoded'
   body?: string
 }
 
@@ -80,7 +80,7 @@ export interface VerifierHttp {
    *
    * @throws GdnError `unreachable`
    */
-  ask(request: Ask): Promise<VerifierResponse>
+  send(request: VerifierRequest): Promise<VerifierResponse>
   /** Waits until the next poll. */
   wait(): Promise<void>
   close(): Promise<void>
@@ -94,8 +94,11 @@ export function connectVerifier({ url, signal, proxy, pollMs = POLL_MS, onRetry 
   const limits = { maxResponseSize: MAX_RESPONSE_BYTES, bodyTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS }
   const agent = proxy === undefined ? new Agent(limits) : new EnvHttpProxyAgent({ ...limits, ...proxy })
 
-  const once = async ({ method, url: target, type, body }: Ask): Promise<VerifierResponse> => {
-    const headers = { accept: 'application/json', ...(type === undefined ? {} : { 'content-type': type }) }
+  const once = async ({ method, url: target, contentType, body }: VerifierRequest): Promise<VerifierResponse> => {
+    const headers = {
+      accept: 'application/json',
+      ...(contentType === undefined ? {} : { 'content-type': contentType }),
+    }
     const response = await request(target, { method, headers, body: body ?? null, dispatcher: agent, signal })
     const text = await response.body.text()
     const status = response.statusCode
@@ -108,7 +111,7 @@ export function connectVerifier({ url, signal, proxy, pollMs = POLL_MS, onRetry 
   }
 
   return {
-    async ask(call) {
+    async send(call) {
       for (let attempt = 1; ; attempt++) {
         try {
           const response = await once(call)
@@ -119,9 +122,10 @@ export function connectVerifier({ url, signal, proxy, pollMs = POLL_MS, onRetry 
           await sleep(pollMs, signal)
         } catch (cause) {
           signal.throwIfAborted()
-          const isRefused = NO_CONNECTION.has(systemCode(cause) ?? '')
+          const isRefused = CONNECTION_ERROR_CODES.has(systemCode(cause) ?? '')
           const why = `${host} ${isRefused ? 'cannot be reached' : 'does not respond as expected'}: ${connectionErrorText(cause)}`
-          if (attempt >= (isRefused ? CONNECT_TRIES : TRIES)) throw new GdnError('unreachable', why, { cause })
+          if (attempt >= (isRefused ? MAX_CONNECT_ATTEMPTS : MAX_ATTEMPTS))
+            throw new GdnError('unreachable', why, { cause })
           onRetry?.(why)
           await sleep(backoffMs(attempt, { firstMs: pollMs / 3, maxMs: 10 * pollMs }), signal)
         }

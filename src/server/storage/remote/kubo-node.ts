@@ -8,7 +8,7 @@ import type { Secret } from '../../../core/secret.ts'
 import { parseCid } from '../../../ipfs/cid.ts'
 import { StorageUnavailableError } from '../adapter.ts'
 import type { NodeBlocks, RemoteFiles } from './remote-files.ts'
-import { collect, openStorageClient, type StorageResponse, type StorageTextResponse } from './storage-client.ts'
+import { collectBody, openStorageClient, type StorageResponse, type StorageTextResponse } from './storage-client.ts'
 
 export interface KuboNodeOptions {
   /** The URL of the node's RPC API, without a trailing slash, such as `http://127.0.0.1:5001`. */
@@ -55,11 +55,11 @@ export function openKuboNode(options: KuboNodeOptions): RemoteFiles {
 
     async *read(cid, start, end) {
       const { status, body } = await node.open(`cat?arg=${cid}&offset=${start}&length=${end - start}`)
-      if (status !== 200) throw kuboError(name, { status, body: await collect(body, MAX_BLOCK_RESPONSE_BYTES) })
+      if (status !== 200) throw kuboError(name, { status, body: await collectBody(body, MAX_BLOCK_RESPONSE_BYTES) })
       yield* body
     },
 
-    nodeBlocks: blocksOf(node),
+    nodeBlocks: createNodeBlocks(node),
     problem: node.problem,
     close: node.close,
   }
@@ -103,7 +103,7 @@ function kuboError(name: string, { status, body }: Pick<StorageTextResponse, 'st
       details,
     })
   }
-  const message = messageIn(body)
+  const message = parseMessage(body)
   if (message !== null) return new StorageUnavailableError(`${name} failed: ${message}`, { details })
   return new GdnError('bad_answer', `${name} did not respond like the RPC API of an IPFS node (${status})`, {
     hint: 'Set storage.api to the URL of the RPC API of a Kubo node, usually http://127.0.0.1:5001.',
@@ -111,26 +111,26 @@ function kuboError(name: string, { status, body }: Pick<StorageTextResponse, 'st
   })
 }
 
-function blocksOf({ name, ask, open }: Rpc): NodeBlocks {
+function createNodeBlocks({ name, ask, open }: Rpc): NodeBlocks {
   return {
     async block(cid) {
       // Read only local content, because the node would otherwise search the whole network for minutes.
       const response = await open(`block/get?arg=${cid}&offline=true`)
-      const body = await collect(response.body, MAX_BLOCK_RESPONSE_BYTES)
+      const body = await collectBody(response.body, MAX_BLOCK_RESPONSE_BYTES)
       if (response.status === 200) return body
-      if (/not found|blockstore/i.test(messageIn(body) ?? '')) return null
+      if (/not found|blockstore/i.test(parseMessage(body) ?? '')) return null
       throw kuboError(name, { status: response.status, body })
     },
 
-    async keep(cid) {
+    async pin(cid) {
       await ask(`pin/add?arg=${cid}&recursive=true&progress=false`)
     },
 
     async publish(roots, blocks) {
-      const car = await carOf(roots, blocks)
+      const car = await buildCar(roots, blocks)
       const form = fileForm({ size: car.length, open: () => onePiece(car) })
       const lines = await ask('dag/import?pin-roots=true&allow-big-block=true&stats=false', form)
-      const problems = new Map(lines.flatMap((each) => rootIn(each)))
+      const problems = new Map(lines.flatMap((each) => parsePinnedRoot(each)))
       for (const root of roots) {
         const problem = problems.get(root.toString())
         if (problem === '') continue
@@ -174,7 +174,7 @@ async function* onePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-async function carOf(roots: readonly CID[], blocks: readonly { cid: CID; bytes: Uint8Array }[]): Promise<Buffer> {
+async function buildCar(roots: readonly CID[], blocks: readonly { cid: CID; bytes: Uint8Array }[]): Promise<Buffer> {
   const { writer, out } = CarWriter.create([...roots])
   const parts: Uint8Array[] = []
   const collecting = (async () => {
@@ -196,7 +196,7 @@ function parseJsonLines(body: Buffer): Json[] {
   return body.toString('utf8').split('\n').map(parseJson).filter(isObject)
 }
 
-function messageIn(body: Buffer): string | null {
+function parseMessage(body: Buffer): string | null {
   const message = parseJsonLines(body).at(-1)?.Message
   return typeof message === 'string' ? redactText(message).slice(0, 200) : null
 }
@@ -204,7 +204,7 @@ function messageIn(body: Buffer): string | null {
 /**
  * Returns the CID of a root, and the error that prevented its pin. The error is an empty string if the root was pinned.
  */
-function rootIn({ Root }: Json): [string, string][] {
+function parsePinnedRoot({ Root }: Json): [string, string][] {
   if (Root === null || typeof Root !== 'object') return []
   const { Cid, PinErrorMsg } = Root as { Cid?: { '/'?: unknown }; PinErrorMsg?: unknown }
   const text = Cid?.['/']

@@ -53,7 +53,7 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
         details,
       })
     }
-    const reason = reasonIn(json)
+    const reason = parseReason(json)
     if (reason !== null) throw new StorageUnavailableError(`${name} rejected the request: ${reason}`, { details })
     throw new GdnError('bad_answer', `${name} did not respond like an IPFS Pinning Service API (${status})`, {
       hint: 'Check pinning.endpoint. gdn appends /pins to the URL.',
@@ -79,20 +79,20 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
       }
       // Send this request only once. After a lost response, the pin must be looked up first.
       const response = await client.askOnce(request)
-      return parseResponse(response.status, response.body, (json) => pinIn(json) ?? undefined)
+      return parseResponse(response.status, response.body, (json) => parsePin(json) ?? undefined)
     },
 
     async find(cid) {
       const { status, body } = await get(`/pins?cid=${cid}&status=queued,pinning,pinned&limit=1`)
       return parseResponse(status, body, (json) => {
         const results = isObject(json) ? json.results : undefined
-        return Array.isArray(results) ? pinIn(results[0]) : undefined
+        return Array.isArray(results) ? parsePin(results[0]) : undefined
       })
     },
 
     async status(id) {
       const { status, body } = await get(`/pins/${encodeURIComponent(id)}`)
-      return status === 404 ? null : parseResponse(status, body, (json) => pinIn(json) ?? undefined)
+      return status === 404 ? null : parseResponse(status, body, (json) => parsePin(json) ?? undefined)
     },
 
     problem: client.problem,
@@ -100,7 +100,7 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
   }
 }
 
-function pinIn(json: unknown): PinRequest | null {
+function parsePin(json: unknown): PinRequest | null {
   if (!isObject(json) || typeof json.requestid !== 'string' || json.requestid.length > 255) return null
   const status = STATUSES.find((each) => each === json.status)
   if (status === undefined) return null
@@ -108,7 +108,7 @@ function pinIn(json: unknown): PinRequest | null {
   return { id: json.requestid, status, details: typeof details === 'string' ? redactText(details).slice(0, 200) : null }
 }
 
-function reasonIn(json: unknown): string | null {
+function parseReason(json: unknown): string | null {
   const error = isObject(json) && isObject(json.error) ? json.error : null
   if (typeof error?.reason !== 'string') return null
   const details = typeof error.details === 'string' ? `: ${error.details}` : ''

@@ -30,7 +30,7 @@ export interface RemoteFiles {
   /** Returns why the storage can't be used, as of the last request; null if it can. */
   problem(): string | null
   /** Aborts uploads that killed processes left unfinished. Absent if the storage has no such uploads. */
-  readonly tidy?: { end(before: Date): Promise<number | null> }
+  readonly uploadCleanup?: { end(before: Date): Promise<number | null> }
   /** The blocks of the storage, if it also has content that this backend didn't store. */
   readonly nodeBlocks?: NodeBlocks
   close(): Promise<void>
@@ -41,7 +41,7 @@ export interface NodeBlocks {
   /** Returns an existing block, unchecked. Returns null if it doesn't exist. */
   block(cid: CID): Promise<Uint8Array | null>
   /** Pins everything that is reachable from a CID. */
-  keep(cid: CID): Promise<void>
+  pin(cid: CID): Promise<void>
   /** Stores blocks, and pins everything that is reachable from the roots. */
   publish(roots: readonly CID[], blocks: readonly { cid: CID; bytes: Uint8Array }[]): Promise<void>
   /** Returns the multiaddresses at which other nodes reach the storage. */

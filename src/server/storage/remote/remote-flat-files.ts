@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CID } from 'multiformats/cid'
-import { type ByteRange, matchesCid, parseCid, RAW } from '../../../ipfs/cid.ts'
-import { bounds, damagedBlockError, readNode } from '../../../ipfs/nodes.ts'
+import { type ByteRange, matchesCid, parseCid, RAW_CODEC } from '../../../ipfs/cid.ts'
+import { damagedBlockError, readNode, resolveRange } from '../../../ipfs/nodes.ts'
 import type { BlockTable } from '../../store/block-table.ts'
 import type { StoredFiles } from '../../store/stored-files.ts'
 import { StorageUnavailableError } from '../adapter.ts'
@@ -34,7 +34,7 @@ export function remoteFlatFiles({ local, remote, stored, blocks }: RemoteFlatFil
           size += bytes.length
           await spool.write(bytes)
         },
-        async keepAs(cid, nodes) {
+        async storeAs(cid, nodes) {
           const parsed = parseCid(cid)
           if (parsed === null) throw new Error(`${cid} is not a CID of this storage`)
           await remote.put(parsed, { size, sha256: hash.digest('hex'), read: spool.read })
@@ -80,25 +80,25 @@ async function* readChecked(
   content: { cid: CID; size: number },
   range?: ByteRange,
 ): AsyncGenerator<Uint8Array> {
-  const [start, end] = bounds(content.size, range ?? {})
+  const [start, end] = resolveRange(content.size, range ?? {})
   if (start >= end) return
   const leaves: Leaf[] = []
-  for await (const leaf of leavesOf(blocks, content.cid, 0, content.size)) {
+  for await (const leaf of findLeaves(blocks, content.cid, 0, content.size)) {
     if (leaf.end > start && leaf.start < end) leaves.push(leaf)
   }
   let done = 0
   for (let attempt = 1; done < leaves.length; attempt++) {
     const before = done
     try {
-      for await (const { leaf, bytes } of wholeLeaves(remote, content.cid, leaves.slice(done))) {
-        if (!matchesCid(leaf.cid, bytes)) throw new WrongBytes()
+      for await (const { leaf, bytes } of readLeaves(remote, content.cid, leaves.slice(done))) {
+        if (!matchesCid(leaf.cid, bytes)) throw new WrongBytesError()
         yield bytes.subarray(Math.max(0, start - leaf.start), end - leaf.start)
         done += 1
       }
     } catch (error) {
       if (done > before) attempt = 1
-      if (error instanceof WrongBytes && attempt >= ATTEMPTS) throw damagedBlockError(content.cid.toString())
-      if (!(error instanceof WrongBytes) && (attempt >= ATTEMPTS || !(error instanceof StorageUnavailableError))) {
+      if (error instanceof WrongBytesError && attempt >= ATTEMPTS) throw damagedBlockError(content.cid.toString())
+      if (!(error instanceof WrongBytesError) && (attempt >= ATTEMPTS || !(error instanceof StorageUnavailableError))) {
         throw error
       }
       await delay(PAUSE_MS)
@@ -106,10 +106,10 @@ async function* readChecked(
   }
 }
 
-class WrongBytes extends Error {}
+class WrongBytesError extends Error {}
 
 /** Requests all parts in one request and splits the response. */
-async function* wholeLeaves(remote: RemoteFiles, cid: CID, leaves: readonly Leaf[]) {
+async function* readLeaves(remote: RemoteFiles, cid: CID, leaves: readonly Leaf[]) {
   const [first] = leaves
   const last = leaves.at(-1)
   if (first === undefined || last === undefined) return
@@ -133,13 +133,13 @@ async function* wholeLeaves(remote: RemoteFiles, cid: CID, leaves: readonly Leaf
   if (leaf !== undefined) throw new StorageUnavailableError(`${remote.name} ended the response in the middle of ${cid}`)
 }
 
-async function* leavesOf(blocks: BlockTable, cid: CID, start: number, size: number): AsyncGenerator<Leaf> {
-  if (cid.code === RAW) return void (yield { cid, start, end: start + size })
+async function* findLeaves(blocks: BlockTable, cid: CID, start: number, size: number): AsyncGenerator<Leaf> {
+  if (cid.code === RAW_CODEC) return void (yield { cid, start, end: start + size })
   const node = await readNode(blocks, cid)
   if (node?.type !== 'file' || node.data.length > 0) throw damagedBlockError(cid.toString())
   let at = start
   for (const part of node.parts) {
-    yield* leavesOf(blocks, part.cid, at, part.size)
+    yield* findLeaves(blocks, part.cid, at, part.size)
     at += part.size
   }
 }

@@ -6,8 +6,8 @@ import { EMPTY_SHA256, signS3 } from '../../../object-store/s3-signature.ts'
 import { StorageUnavailableError } from '../adapter.ts'
 import type { RemoteFiles } from './remote-files.ts'
 import { type S3Response, s3Error } from './s3-refusal.ts'
-import { bytesOf, createS3Upload } from './s3-upload.ts'
-import { collect, openStorageClient, type StorageClient, type StorageRequest } from './storage-client.ts'
+import { createS3Upload, yieldBytes } from './s3-upload.ts'
+import { collectBody, openStorageClient, type StorageClient, type StorageRequest } from './storage-client.ts'
 import { createUploadCleanup } from './upload-cleanup.ts'
 
 export interface S3BucketOptions extends BucketPlace {
@@ -47,7 +47,7 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
 
     async check() {
       const key = 'gdn-storage'
-      const read = (start: number, end: number) => bytesOf(PROBE.subarray(start, end))
+      const read = (start: number, end: number) => yieldBytes(PROBE.subarray(start, end))
       await put(key, { size: PROBE.length, sha256: sha256Hex(PROBE), read })
       const stored = await ask({ method: 'GET', url: urlOf(key) })
       if (stored.status !== 200) throw rejectionError(stored)
@@ -66,7 +66,7 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
       if (response.status === 206) return void (yield* response.body)
       // Some servers ignore ranges and return the whole object.
       if (response.status === 200) return void (yield* sliceBytes(response.body, start, end))
-      const body = await collect(response.body)
+      const body = await collectBody(response.body)
       if (response.status === 404) {
         throw new StorageUnavailableError(`${name} does not return ${prefix}${cid}, which was stored there`, {
           hint: 'Check whether the file was deleted, or whether the bucket is only eventually consistent.',
@@ -75,9 +75,9 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
       throw rejectionError({ ...response, body })
     },
 
-    tidy: createUploadCleanup({
+    uploadCleanup: createUploadCleanup({
       client,
-      signed: signRequest,
+      signRequest: signRequest,
       prefix,
       rejectionError,
       urlOf: (key, query) => (key === '' ? `${root}/${query}` : urlOf(key, query)),

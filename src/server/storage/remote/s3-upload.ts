@@ -37,7 +37,7 @@ export function createS3Upload({
   /**
    * Whether the service supports conditional writes. Without them, existing content is overwritten with equal content.
    */
-  let conditional = true
+  let supportsConditions = true
 
   const sizeOf = async (key: string): Promise<number | null> => {
     const { status, headers, body } = await ask({ method: 'HEAD', url: urlOf(key) })
@@ -84,7 +84,7 @@ export function createS3Upload({
       }
       const list = tags.map((tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag}</ETag></Part>`)
       const xml = Buffer.from(`<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`)
-      const body = { size: xml.length, open: () => bytesOf(xml) }
+      const body = { size: xml.length, open: () => yieldBytes(xml) }
       const url = urlOf(key, `?${upload}`)
       const only = condition === undefined ? {} : { 'if-none-match': condition }
       const response = await ask({ method: 'POST', url, headers: only, body }, sha256Hex(xml))
@@ -100,27 +100,27 @@ export function createS3Upload({
 
   return async (key, content) => {
     const headers: Record<string, string> = {
-      'content-type': await typeOf(content),
+      'content-type': await detectContentType(content),
       'cache-control': IMMUTABLE_CACHE_CONTROL,
     }
     const large = content.size > PART_BYTES
     if (large && (await sizeOf(key)) === content.size) return
     const send = large ? putParts : putWhole
-    if (conditional) {
+    if (supportsConditions) {
       try {
         const exists = await send(key, content, { ...headers, 'if-none-match': '*' })
         // Content with this CID always has the same length, so overwrite an object of another length.
         if (!exists || (await sizeOf(key)) === content.size) return
       } catch (error) {
-        if (!(error instanceof GdnError) || statusIn(error) !== 501) throw error
-        conditional = false
+        if (!(error instanceof GdnError) || readStatus(error) !== 501) throw error
+        supportsConditions = false
       }
     }
     await send(key, content, headers)
   }
 }
 
-export async function* bytesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+export async function* yieldBytes(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
@@ -135,12 +135,12 @@ async function hashParts(content: SpooledContent): Promise<Part[]> {
   return parts
 }
 
-async function typeOf(content: SpooledContent): Promise<string> {
+async function detectContentType(content: SpooledContent): Promise<string> {
   const head: Uint8Array[] = []
   for await (const bytes of content.read(0, Math.min(SNIFF_BYTES, content.size))) head.push(bytes)
   return sniffContentType(Buffer.concat(head))
 }
 
-function statusIn({ details }: GdnError): unknown {
+function readStatus({ details }: GdnError): unknown {
   return details !== null && typeof details === 'object' && 'status' in details ? details.status : undefined
 }

@@ -23,7 +23,7 @@ export async function sendLocalFiles(options: {
   let sentCount = 0
   for await (const files of foldersOf(join(dataDir, 'files'))) {
     // Query the database once per folder, because every start checks all files again.
-    const storedCids = await stored.among(files.map(({ cid }) => cid.toString()))
+    const storedCids = await stored.filterStored(files.map(({ cid }) => cid.toString()))
     for (const { cid, path } of files) {
       if (storedCids.has(cid.toString())) continue
       signal.throwIfAborted()

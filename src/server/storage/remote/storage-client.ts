@@ -70,7 +70,7 @@ export function openStorageClient(name: string, userAgent: string, longestMs = m
   let problem: string | null = null
 
   const reportFailure = (cause: unknown) => {
-    if (cause instanceof StorageUnavailableError || isOwn(cause)) return cause
+    if (cause instanceof StorageUnavailableError || isLocalError(cause)) return cause
     problem = `${name} can't be reached: ${systemCode(cause) ?? messageOf(cause)}`
     return new StorageUnavailableError(problem, { cause })
   }
@@ -112,7 +112,7 @@ export function openStorageClient(name: string, userAgent: string, longestMs = m
     async askOnce(storageRequest) {
       try {
         const { status, headers, body } = await open(storageRequest)
-        return { status, headers, body: await collect(body) }
+        return { status, headers, body: await collectBody(body) }
       } catch (error) {
         throw reportFailure(error)
       }
@@ -123,10 +123,10 @@ export function openStorageClient(name: string, userAgent: string, longestMs = m
         const last = attempt >= ATTEMPTS || closing.signal.aborted
         try {
           const { status, headers, body } = await open(await prepare())
-          const response = { status, headers, body: await collect(body) }
+          const response = { status, headers, body: await collectBody(body) }
           if (last || !isTemporaryStorageStatus(status)) return response
         } catch (error) {
-          if (last || isOwn(error)) throw reportFailure(error)
+          if (last || isLocalError(error)) throw reportFailure(error)
         }
         await delay(backoffMs(attempt, PAUSES), undefined, {
           signal: closing.signal,
@@ -146,7 +146,7 @@ export function openStorageClient(name: string, userAgent: string, longestMs = m
 /**
  * Returns whether an error is local: it comes from this machine's disk, a secret that can't be read, or a bug in gdn.
  */
-const isOwn = (error: unknown) =>
+const isLocalError = (error: unknown) =>
   (error instanceof GdnError && !(error instanceof StorageUnavailableError)) ||
   error instanceof RangeError ||
   error instanceof TypeError ||
@@ -157,7 +157,7 @@ const isOwn = (error: unknown) =>
  *
  * @throws StorageUnavailableError if it is longer than `maxBytes`
  */
-export async function collect(body: AsyncIterable<Uint8Array>, maxBytes = MAX_TEXT_BYTES): Promise<Buffer> {
+export async function collectBody(body: AsyncIterable<Uint8Array>, maxBytes = MAX_TEXT_BYTES): Promise<Buffer> {
   const parts: Uint8Array[] = []
   let size = 0
   for await (const part of body) {

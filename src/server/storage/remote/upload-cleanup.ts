@@ -15,7 +15,7 @@ export interface UploadCleanup {
 
 export interface UploadCleanupOptions {
   client: Pick<StorageClient, 'ask'>
-  signed: (request: StorageRequest) => Promise<StorageRequest>
+  signRequest: (request: StorageRequest) => Promise<StorageRequest>
   /** Returns the URL of a key, or of the bucket if the key is empty, with a query. */
   urlOf: (key: string, query: string) => string
   prefix: string
@@ -28,12 +28,12 @@ const UNSUPPORTED_STATUSES = new Set([403, 405, 501])
 
 export function createUploadCleanup({
   client,
-  signed,
+  signRequest,
   urlOf,
   prefix,
   rejectionError,
 }: UploadCleanupOptions): UploadCleanup {
-  const ask = (method: 'GET' | 'DELETE', url: string) => client.ask(() => signed({ method, url }))
+  const ask = (method: 'GET' | 'DELETE', url: string) => client.ask(() => signRequest({ method, url }))
   return {
     async end(before) {
       const listed = await ask('GET', urlOf('', `?prefix=${encodeURIComponent(prefix)}&uploads=`))
@@ -41,7 +41,7 @@ export function createUploadCleanup({
       if (listed.status !== 200) throw rejectionError(listed)
       let ended = 0
       for (const [, upload = ''] of listed.body.toString('utf8').matchAll(/<Upload>([\s\S]*?)<\/Upload>/g)) {
-        const [key, id, begun] = ['Key', 'UploadId', 'Initiated'].map((name) => textIn(upload, name))
+        const [key, id, begun] = ['Key', 'UploadId', 'Initiated'].map((name) => parseXmlText(upload, name))
         if (key === undefined || id === undefined || !key.startsWith(prefix)) continue
         const name = key.slice(prefix.length)
         if (!OWN_KEY.test(name) || !(Date.parse(begun ?? '') < before.getTime())) continue
@@ -53,7 +53,7 @@ export function createUploadCleanup({
   }
 }
 
-function textIn(xml: string, name: string): string | undefined {
+function parseXmlText(xml: string, name: string): string | undefined {
   const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1]
   return text === undefined ? undefined : unescapeXml(text)
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { chunksOf } from '../../../core/chunks-of.ts'
 import type { Store } from '../open-store.ts'
-import { type DirectConnection, keepDirect } from './direct.ts'
+import { type DirectConnection, keepDirectConnection } from './direct.ts'
 
 /** A notification about new work that other processes can do. */
 export type Notification =
@@ -21,9 +21,9 @@ const CHANNEL = 'gdn'
  * Time in milliseconds during which notifications are collected into one message. Concurrent senders wait for each
  * other in PostgreSQL, so fewer messages are faster.
  */
-const GATHER_MS = 5
+const BATCH_WINDOW_MS = 5
 /** Maximum number of notifications in a message. PostgreSQL limits a message to 8,000 bytes. */
-const MAX_PER_MESSAGE = 40
+const MAX_NOTIFICATIONS_PER_MESSAGE = 40
 
 export interface BusOptions {
   store: Store
@@ -40,14 +40,14 @@ export function openBus({ store, onNotification }: BusOptions): Bus {
   const { postgres, db } = store
   if (postgres === null) throw new Error('only a PostgreSQL database can have several processes')
   const self = randomUUID()
-  const waiting = new Set<string>()
+  const queued = new Set<string>()
   let gathering: NodeJS.Timeout | undefined
 
   const flush = () => {
     gathering = undefined
-    const notifications = [...waiting]
-    waiting.clear()
-    for (const chunk of chunksOf(notifications, MAX_PER_MESSAGE)) {
+    const notifications = [...queued]
+    queued.clear()
+    for (const chunk of chunksOf(notifications, MAX_NOTIFICATIONS_PER_MESSAGE)) {
       const message = `{"from":"${self}","words":[${chunk.join(',')}]}`
       sql`select pg_notify(${CHANNEL}, ${message})`.execute(db).catch(() => {})
     }
@@ -55,9 +55,9 @@ export function openBus({ store, onNotification }: BusOptions): Bus {
 
   let listening: DirectConnection | null = null
   if (onNotification !== undefined) {
-    listening = keepDirect({
-      config: postgres.direct,
-      async open(client) {
+    listening = keepDirectConnection({
+      config: postgres.directConfig,
+      async prepare(client) {
         client.on('notification', ({ payload = '' }) => {
           for (const notification of readNotifications(payload, self)) onNotification(notification)
         })
@@ -70,8 +70,8 @@ export function openBus({ store, onNotification }: BusOptions): Bus {
 
   return {
     notify(notification) {
-      waiting.add(toWire(notification))
-      gathering ??= setTimeout(flush, GATHER_MS)
+      queued.add(toWire(notification))
+      gathering ??= setTimeout(flush, BATCH_WINDOW_MS)
     },
     async close() {
       clearTimeout(gathering)

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema.ts'
 
-const ASK_EVERY_MS = 30_000
+const SYNC_INTERVAL_MS = 30_000
 
 export interface DatabaseClock {
   now(): number
@@ -15,15 +15,15 @@ export interface DatabaseClock {
  */
 export async function startDatabaseClock(db: Db): Promise<DatabaseClock> {
   let offset = 0
-  const ask = async () => {
+  const sync = async () => {
     const before = performance.now()
     const { rows } = await sql<{ time: number }>`
       select (extract(epoch from clock_timestamp()) * 1000)::float8 as time`.execute(db)
     const after = performance.now()
     offset = (rows[0]?.time ?? 0) - (before + after) / 2
   }
-  await ask()
-  const asking = setInterval(() => void ask().catch(() => {}), ASK_EVERY_MS).unref()
+  await sync()
+  const asking = setInterval(() => void sync().catch(() => {}), SYNC_INTERVAL_MS).unref()
   return {
     now: () => Math.round(performance.now() + offset),
     close: () => clearInterval(asking),

@@ -15,19 +15,19 @@ export interface DatabaseAddress {
   /** TLS options; false for an unencrypted connection. */
   tls: ConnectionOptions | false
   /** The URL for display, without password and parameters. */
-  shown: string
+  displayUrl: string
 }
 
 const PORT = 5432
-const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
-type Mode = (typeof MODES)[number]
-const PARAMETERS = new Set(['host', 'port', 'dbname', 'user', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'])
+const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
+type SslMode = (typeof SSL_MODES)[number]
+const URL_PARAMETERS = new Set(['host', 'port', 'dbname', 'user', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'])
 
 /** The hint omits the user, because errors redact all text between `//` and `@`, which may contain a password. */
-const FORM = 'Use the form postgres://<host>:5432/<database>?user=<user>.'
+const URL_FORMAT_HINT = 'Use the form postgres://<host>:5432/<database>?user=<user>.'
 
 /** Placeholder for an empty host, which `URL` would reject. The host is then a parameter, or localhost by default. */
-const NO_HOST = 'socket.invalid'
+const HOST_PLACEHOLDER = 'socket.invalid'
 
 /**
  * Parses a URL as psql and other clients do: `postgres://user:password@host:5432/database?sslmode=verify-full`, or with
@@ -38,27 +38,27 @@ const NO_HOST = 'socket.invalid'
  * @throws GdnError `invalid_config`
  */
 export function parseDatabaseUrl(text: Secret, user: () => string): DatabaseAddress {
-  const spelled = text.reveal().trim()
-  const url = parseUrl(spelled.replace(/^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)(?=[/?#]|$)/, `$1${NO_HOST}`))
+  const trimmed = text.reveal().trim()
+  const url = parseUrl(trimmed.replace(/^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)(?=[/?#]|$)/, `$1${HOST_PLACEHOLDER}`))
   if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) {
-    throw databaseUrlError('is not a PostgreSQL URL', FORM)
+    throw databaseUrlError('is not a PostgreSQL URL', URL_FORMAT_HINT)
   }
   const parameters = new Map(url.searchParams)
-  const unknown = [...parameters.keys()].find((name) => !PARAMETERS.has(name))
+  const unknown = [...parameters.keys()].find((name) => !URL_PARAMETERS.has(name))
   if (unknown !== undefined) {
-    throw databaseUrlError(`has the unknown parameter ${unknown}`, `Use only ${[...PARAMETERS].join(', ')}.`)
+    throw databaseUrlError(`has the unknown parameter ${unknown}`, `Use only ${[...URL_PARAMETERS].join(', ')}.`)
   }
-  const named = url.hostname === NO_HOST ? '' : url.hostname.replace(/^\[|\]$/g, '')
-  const host = parameters.get('host') ?? (named === '' ? 'localhost' : decode(named))
+  const hostname = url.hostname === HOST_PLACEHOLDER ? '' : url.hostname.replace(/^\[|\]$/g, '')
+  const host = parameters.get('host') ?? (hostname === '' ? 'localhost' : decode(hostname))
   const port = Number(parameters.get('port') ?? (url.port === '' ? PORT : url.port))
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
     throw databaseUrlError('has an invalid port', 'Use a port from 1 to 65535.')
-  const asks = parameters.get('user') ?? (url.username === '' ? readUserName(user) : decode(url.username))
-  const database = parameters.get('dbname') ?? (url.pathname.length > 1 ? decode(url.pathname.slice(1)) : asks)
+  const userName = parameters.get('user') ?? (url.username === '' ? readUserName(user) : decode(url.username))
+  const database = parameters.get('dbname') ?? (url.pathname.length > 1 ? decode(url.pathname.slice(1)) : userName)
   const password = url.password === '' ? undefined : new Secret(decode(url.password))
   const local = isLocal(host)
-  const shown = `postgres://${local ? '' : asks === '' ? '' : `${asks}@`}${host}${host.startsWith('/') ? '' : `:${port}`}/${database}`
-  return { host, port, database, user: asks, password, tls: readTls(parameters, local), shown }
+  const displayUrl = `postgres://${local ? '' : userName === '' ? '' : `${userName}@`}${host}${host.startsWith('/') ? '' : `:${port}`}/${database}`
+  return { host, port, database, user: userName, password, tls: readTls(parameters, local), displayUrl }
 }
 
 /** Returns the name of the process's user. Throws if there is none, for example for a random UID in a container. */
@@ -66,7 +66,7 @@ function readUserName(user: () => string): string {
   try {
     return user()
   } catch {
-    throw databaseUrlError('has no user, and the user of this process has no name', FORM)
+    throw databaseUrlError('has no user, and the user of this process has no name', URL_FORMAT_HINT)
   }
 }
 
@@ -79,11 +79,11 @@ const isLocal = (host: string) =>
  */
 function readTls(parameters: ReadonlyMap<string, string>, local: boolean): ConnectionOptions | false {
   const sslMode = parameters.get('sslmode')
-  if (sslMode !== undefined && !(MODES as readonly string[]).includes(sslMode)) {
-    throw databaseUrlError(`has the unknown sslmode ${JSON.stringify(sslMode)}`, `Use one of ${MODES.join(', ')}.`)
+  if (sslMode !== undefined && !(SSL_MODES as readonly string[]).includes(sslMode)) {
+    throw databaseUrlError(`has the unknown sslmode ${JSON.stringify(sslMode)}`, `Use one of ${SSL_MODES.join(', ')}.`)
   }
   const rootFile = parameters.get('sslrootcert')
-  const mode = (sslMode ?? 'prefer') as Mode
+  const mode = (sslMode ?? 'prefer') as SslMode
   if (mode === 'disable' || ((mode === 'prefer' || mode === 'allow') && local)) return false
   const root = rootFile === undefined || rootFile === 'system' ? {} : { ca: readCertificate(rootFile) }
   const [certificate, key] = [parameters.get('sslcert'), parameters.get('sslkey')]

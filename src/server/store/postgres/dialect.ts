@@ -13,7 +13,7 @@ import type { Pool } from 'pg'
  */
 const IDLE_IN_TRANSACTION_MS = 30_000
 
-class PatientDriver extends PostgresDriver {
+class PoolerSafeDriver extends PostgresDriver {
   /**
    * Begins a transaction and sets its parameters (SET LOCAL), because PgBouncer may use another connection for the next
    * transaction.
@@ -37,7 +37,7 @@ class PatientDriver extends PostgresDriver {
   }
 }
 
-class PatientDialect extends PostgresDialect {
+class PoolerSafeDialect extends PostgresDialect {
   readonly #pool: Pool
 
   constructor(pool: Pool) {
@@ -46,8 +46,8 @@ class PatientDialect extends PostgresDialect {
   }
 
   override createDriver(): Driver {
-    return new PatientDriver({ pool: this.#pool })
+    return new PoolerSafeDriver({ pool: this.#pool })
   }
 }
 
-export const createPostgresDialect = (pool: Pool): PostgresDialect => new PatientDialect(pool)
+export const createPostgresDialect = (pool: Pool): PostgresDialect => new PoolerSafeDialect(pool)

@@ -13,12 +13,12 @@ const TEMPORARY_CODES = new Set([
   '53200', // out_of_memory
   '53300', // too_many_connections
 ])
-const SYSTEM = new Set([
+const SYSTEM_ERROR_CODES = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND'],
   ...['EAI_AGAIN', 'ENOENT'],
 ])
 /** Matches the messages of errors that have no code in the driver. */
-const WORDS =
+const LOST_CONNECTION_PATTERN =
   /Connection terminated|not queryable|timeout exceeded when trying to connect|Query read timeout|Client was closed|server conn crashed|query_wait_timeout|pooler|Cannot use a pool after/i
 
 /**
@@ -28,8 +28,12 @@ const WORDS =
 export function isDatabaseGone(error: unknown): boolean {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
     const code = systemCode(at) ?? ''
-    if (TEMPORARY_CODES.has(code) || code.startsWith('08') || WORDS.test(messageOf(at))) return true
-    if (SYSTEM.has(code) && 'syscall' in at && /^(connect|read|write|getaddrinfo)$/.test(String(at.syscall)))
+    if (TEMPORARY_CODES.has(code) || code.startsWith('08') || LOST_CONNECTION_PATTERN.test(messageOf(at))) return true
+    if (
+      SYSTEM_ERROR_CODES.has(code) &&
+      'syscall' in at &&
+      /^(connect|read|write|getaddrinfo)$/.test(String(at.syscall))
+    )
       return true
     if (at instanceof AggregateError && at.errors.some(isDatabaseGone)) return true
   }
@@ -40,7 +44,7 @@ export function isDatabaseGone(error: unknown): boolean {
  * Returns an `unreachable` error for a failure of the database, so that it isn't reported as a failure of the command
  * or of the backend's start. Returns other errors unchanged.
  */
-export function databaseErrorOf(error: unknown): unknown {
+export function toDatabaseError(error: unknown): unknown {
   if (error instanceof GdnError || !isDatabaseGone(error)) return error
   return new GdnError('unreachable', `the database connection was lost: ${messageOf(error)}`, {
     hint: 'Check that the server is running, then try again.',

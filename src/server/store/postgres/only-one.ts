@@ -1,9 +1,9 @@
 import type { Store } from '../open-store.ts'
-import { type DirectConnection, keepDirect } from './direct.ts'
+import { type DirectConnection, keepDirectConnection } from './direct.ts'
 
-export interface OnlyOne extends DirectConnection {
+export interface ExclusiveRole extends DirectConnection {
   /** Whether this process has the role. */
-  readonly held: boolean
+  readonly isHeld: boolean
 }
 
 /**
@@ -11,21 +11,21 @@ export interface OnlyOne extends DirectConnection {
  * over. The lock belongs to an open transaction, so the role also works with a pooler. The transaction holds no
  * snapshot, so it doesn't delay vacuum.
  *
- * @param onChange called with the new value of `held`. Another process can acquire the role only after this resolves,
+ * @param onChange called with the new value of `isHeld`. Another process can acquire the role only after this resolves,
  *   unless the connection was lost
  */
-export function holdOnlyOne(
+export function acquireExclusiveRole(
   store: Store,
   name: string,
   onChange: (held: boolean) => void | Promise<void>,
-): Promise<OnlyOne> {
+): Promise<ExclusiveRole> {
   const { postgres } = store
   if (postgres === null) throw new Error('only a PostgreSQL database can have several processes')
   let held = false
   return new Promise((resolve) => {
-    const direct = keepDirect({
-      config: postgres.direct,
-      async open(client) {
+    const direct = keepDirectConnection({
+      config: postgres.directConfig,
+      async prepare(client) {
         await client.query('begin; set local idle_in_transaction_session_timeout = 0')
         const { rows } = await client.query<{ taken: boolean }>(
           'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as taken',
@@ -41,8 +41,8 @@ export function holdOnlyOne(
         await onChange(false)
       },
     })
-    const handle: OnlyOne = {
-      get held() {
+    const handle: ExclusiveRole = {
+      get isHeld() {
         return held
       },
       close: () => direct.close(),

@@ -18,26 +18,26 @@ export interface PostgresOptions {
    */
   directUrl?: Secret | undefined
   /** Maximum number of connections. */
-  connections?: number
+  maxConnections?: number
   /** For administration while other processes run. If set, an older schema is rejected instead of migrated. */
-  beside?: boolean
+  requireCurrentSchema?: boolean
   /** For inspection only. If set, an older schema is accepted and not migrated. */
   unchecked?: boolean
   /** Timeout of a statement in milliseconds. Tests use a shorter one. */
-  responseWithinMs?: number
+  statementTimeoutMs?: number
 }
 
-const CONNECTIONS = 10
-const CONNECT_WITHIN_MS = 5000
+const MAX_CONNECTIONS = 10
+const CONNECT_TIMEOUT_MS = 5000
 /**
  * Default timeout of a statement in milliseconds. If it expires, the server is probably gone, and the operating system
  * hasn't noticed.
  */
-const RESPONSE_WITHIN_MS = 60_000
+const STATEMENT_TIMEOUT_MS = 60_000
 /** Delay in milliseconds until the first keepalive probe of a connection without a statement timeout. */
-const KEEP_ALIVE_AFTER_MS = 10_000
-const MIN_VERSION = 15
-const MAX_TRIES = 20
+const KEEP_ALIVE_DELAY_MS = 10_000
+const MIN_POSTGRES_VERSION = 15
+const MAX_CONFLICT_ATTEMPTS = 20
 
 /**
  * Parses 64-bit integers as numbers. All of them are times or counts, far below 2^53. Larger values are stored as text.
@@ -58,7 +58,7 @@ export const clientConfig = ({ host, port, database, user, password, tls }: Data
   ssl: tls,
   application_name: 'gdn',
   keepAlive: true,
-  connectionTimeoutMillis: CONNECT_WITHIN_MS,
+  connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
 })
 
 /** The operating system's user name, the default if the URL has no user. */
@@ -74,16 +74,16 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const address = parseDatabaseUrl(options.url, systemUser)
   const direct = options.directUrl === undefined ? address : parseDatabaseUrl(options.directUrl, systemUser)
   const {
-    connections = CONNECTIONS,
-    responseWithinMs = RESPONSE_WITHIN_MS,
-    beside = false,
+    maxConnections = MAX_CONNECTIONS,
+    statementTimeoutMs = STATEMENT_TIMEOUT_MS,
+    requireCurrentSchema = false,
     unchecked = false,
   } = options
-  const db = connect({ ...clientConfig(address), max: connections, query_timeout: responseWithinMs })
+  const db = connect({ ...clientConfig(address), max: maxConnections, query_timeout: statementTimeoutMs })
   // Run this without a statement timeout. Creating an index of millions of rows takes minutes, and other processes wait
   // for the one that migrates.
   const runPatiently = async (work: (db: Kysely<Schema>) => Promise<void>) => {
-    const patient = connect({ ...clientConfig(address), max: 1, keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS })
+    const patient = connect({ ...clientConfig(address), max: 1, keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS })
     try {
       await repeatConflicts(() => work(patient))
     } finally {
@@ -92,14 +92,19 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   }
   try {
     await refuseOldServers(db, address)
-    await migrateSchema(db, { name: address.shown, beside, unchecked, patiently: runPatiently })
+    await migrateSchema(db, {
+      name: address.displayUrl,
+      requireCurrentSchema: requireCurrentSchema,
+      unchecked,
+      runWithoutTimeout: runPatiently,
+    })
   } catch (cause) {
     await db.destroy()
     throw cause instanceof GdnError ? cause : cannotOpenError(address, cause)
   }
   return {
     db,
-    postgres: { direct: clientConfig(direct), name: address.shown },
+    postgres: { directConfig: clientConfig(direct), name: address.displayUrl },
     transaction: (work) => repeatConflicts(() => db.transaction().execute(work)),
     close: () => db.destroy(),
   }
@@ -123,31 +128,32 @@ async function repeatConflicts<Result>(work: () => Promise<Result>): Promise<Res
     try {
       return await work()
     } catch (error) {
-      if (!isConflict(error) || tried === MAX_TRIES) throw error
+      if (!isConflict(error) || tried === MAX_CONFLICT_ATTEMPTS) throw error
       await delay(Math.random() * 10 * tried)
     }
   }
 }
 
-async function refuseOldServers(db: Db, { shown }: DatabaseAddress): Promise<void> {
+async function refuseOldServers(db: Db, { displayUrl }: DatabaseAddress): Promise<void> {
   const { rows } = await sql<{ version: number }>`select current_setting('server_version_num')::int as version`.execute(
     db,
   )
   const major = Math.floor((rows[0]?.version ?? 0) / 10_000)
-  if (major >= MIN_VERSION) return
-  throw new GdnError('invalid_config', `${shown} is PostgreSQL ${major}`, {
-    hint: `Use PostgreSQL ${MIN_VERSION} or newer.`,
+  if (major >= MIN_POSTGRES_VERSION) return
+  throw new GdnError('invalid_config', `${displayUrl} is PostgreSQL ${major}`, {
+    hint: `Use PostgreSQL ${MIN_POSTGRES_VERSION} or newer.`,
   })
 }
 
-const AUTHORITY = 'Set sslrootcert in the database URL to the file of the authority that issued the server certificate.'
-const HINTS: Readonly<Record<string, string>> = {
+const ROOT_CERTIFICATE_HINT =
+  'Set sslrootcert in the database URL to the file of the authority that issued the server certificate.'
+const CONNECTION_ERROR_HINTS: Readonly<Record<string, string>> = {
   '28P01': 'Check the user and password in the database URL.',
-  SELF_SIGNED_CERT_IN_CHAIN: AUTHORITY,
-  DEPTH_ZERO_SELF_SIGNED_CERT: AUTHORITY,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: AUTHORITY,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: AUTHORITY,
-  CERT_SIGNATURE_FAILURE: AUTHORITY,
+  SELF_SIGNED_CERT_IN_CHAIN: ROOT_CERTIFICATE_HINT,
+  DEPTH_ZERO_SELF_SIGNED_CERT: ROOT_CERTIFICATE_HINT,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: ROOT_CERTIFICATE_HINT,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: ROOT_CERTIFICATE_HINT,
+  CERT_SIGNATURE_FAILURE: ROOT_CERTIFICATE_HINT,
   CERT_HAS_EXPIRED: 'Renew the certificate of the server, which has expired.',
   ERR_TLS_CERT_ALTNAME_INVALID:
     'Use the host name of the server certificate in the database URL, or sslmode=verify-ca with your own authority.',
@@ -156,13 +162,13 @@ const HINTS: Readonly<Record<string, string>> = {
   '42501': 'Use a user that owns the database, or that may create tables in its schema public.',
 }
 
-function cannotOpenError({ shown, tls }: DatabaseAddress, cause: unknown): GdnError {
+function cannotOpenError({ displayUrl, tls }: DatabaseAddress, cause: unknown): GdnError {
   const code = systemCode(cause) ?? ''
   const plain = tls !== false && /does not support SSL/i.test(messageOf(cause))
   const hint = plain
     ? 'Enable encryption on the server, or add sslmode=disable to the URL on a private network.'
-    : (HINTS[code] ?? 'Check that the server is running, and check the database URL.')
+    : (CONNECTION_ERROR_HINTS[code] ?? 'Check that the server is running, and check the database URL.')
   const reason = messageOf(cause) === '' ? code : messageOf(cause)
-  const errorCode = code in HINTS ? 'invalid_config' : 'unreachable'
-  return new GdnError(errorCode, `can't open the database ${shown}: ${reason}`, { hint, cause })
+  const errorCode = code in CONNECTION_ERROR_HINTS ? 'invalid_config' : 'unreachable'
+  return new GdnError(errorCode, `can't open the database ${displayUrl}: ${reason}`, { hint, cause })
 }

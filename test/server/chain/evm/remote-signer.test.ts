@@ -8,7 +8,11 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { GdnError } from '../../../../src/core/errors.ts'
 import { createSigner } from '../../../../src/server/chain/evm/create-signer.ts'
-import { requestOf, type Signer, type UnsignedTransaction } from '../../../../src/server/chain/evm/evm-signer.ts'
+import {
+  type Signer,
+  toViemTransaction,
+  type UnsignedTransaction,
+} from '../../../../src/server/chain/evm/evm-signer.ts'
 import type { Hex } from '../../../../src/server/chain/evm/network.ts'
 import { openRemoteSigner } from '../../../../src/server/chain/evm/remote-signer/open-remote-signer.ts'
 import type { RemoteSignerEntry } from '../../../../src/server/settings/signer-schema.ts'
@@ -97,7 +101,7 @@ async function failureOf(promise: Promise<unknown>): Promise<GdnError> {
 
 /** Signs the requested transaction with some fields changed. */
 const signed = (changes: object = {}, { of = CALL, by = account } = {}): Promise<Hex> =>
-  by.signTransaction({ ...requestOf(of), ...changes } as TransactionSerializable)
+  by.signTransaction({ ...toViemTransaction(of), ...changes } as TransactionSerializable)
 
 describe('a real signer, anvil', () => {
   let anvil: PublicNetwork
@@ -198,7 +202,7 @@ describe('what comes back is rejected', () => {
     const { r, s, yParity } = parseTransaction(await signed())
     if (r === undefined || s === undefined || yParity === undefined) throw new Error('not signed')
     const other = { r, s: toHex(order - BigInt(s)), yParity: 1 - yParity }
-    return serializeTransaction(requestOf(CALL) as TransactionSerializable, other)
+    return serializeTransaction(toViemTransaction(CALL) as TransactionSerializable, other)
   }
   const accessList = [{ address: account.address, storageKeys: [] }]
 
@@ -227,7 +231,12 @@ describe('what comes back is rejected', () => {
     ['form of the signature', CALL, withHighS, /its signature is not canonical/],
     ['end', CALL, async () => (await signed()).slice(0, -2), /can't be decoded|not canonical/],
     ['end, which is later,', CALL, async () => `${await signed()}00`, /can't be decoded|not canonical/],
-    ['signature, which is missing,', CALL, () => serializeTransaction(requestOf(CALL) as never), /it is not signed/],
+    [
+      'signature, which is missing,',
+      CALL,
+      () => serializeTransaction(toViemTransaction(CALL) as never),
+      /it is not signed/,
+    ],
     ['text, which is not hex,', CALL, () => '0x02zz', /it is not hex-encoded/],
     ['type of the response', CALL, () => 5, /it is not hex-encoded/],
     ['response, which is null,', CALL, () => null, /it is not hex-encoded/],

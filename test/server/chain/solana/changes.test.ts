@@ -16,9 +16,9 @@ import {
 import { parseKey } from '../../../../src/server/chain/solana/key.ts'
 import type { Instruction } from '../../../../src/server/chain/solana/message.ts'
 import { mintAddress } from '../../../../src/server/chain/solana/mint-address.ts'
-import { readMint } from '../../../../src/server/chain/solana/read-mint.ts'
-import { encodeTransaction, signMessage, signMint } from '../../../../src/server/chain/solana/sign-mint.ts'
-import { signerOfSeed } from '../../../../src/server/chain/solana/solana-signer.ts'
+import { decodeMintAccount } from '../../../../src/server/chain/solana/read-mint.ts'
+import { encodeTransactionMessage, signMessage, signMint } from '../../../../src/server/chain/solana/sign-mint.ts'
+import { signerFromSeed } from '../../../../src/server/chain/solana/solana-signer.ts'
 import {
   burnInstructions,
   freezeInstructions,
@@ -26,7 +26,7 @@ import {
 } from '../../../../src/server/chain/solana/update-instructions.ts'
 import { memorySlotJournal, solanaWallet } from '../../../helpers/solana.ts'
 
-const signer = signerOfSeed(Buffer.alloc(32, 7))
+const signer = signerFromSeed(Buffer.alloc(32, 7))
 const by = parseKey(signer.address)
 const sdkSigner = createNoopSigner(address(signer.address))
 const mint = parseKey(solanaWallet('mint'))
@@ -103,11 +103,11 @@ describe('an updated token', () => {
         chain.minimumBalance(bytes),
       )
       const lifetime = await chain.latestBlockhash()
-      const { raw, signature } = signMessage(signer, encodeTransaction(by, lifetime, 1n, instructions), lifetime)
+      const { raw, signature } = signMessage(signer, encodeTransactionMessage(by, lifetime, 1n, instructions), lifetime)
       await chain.send([raw])
       expect(await chain.statuses([signature])).toMatchObject([{ error: null }])
       const after = await account()
-      expect(readMint(after.data)).toMatchObject({ ...change, supply: 1n, updateAuthority: signer.address })
+      expect(decodeMintAccount(after.data)).toMatchObject({ ...change, supply: 1n, updateAuthority: signer.address })
       const rent = await chain.minimumBalance(after.data.length)
       expect(Number(after.lamports)).toBe(Math.max(Number(rent), Number(paid)))
       paid = after.lamports

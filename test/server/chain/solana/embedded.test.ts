@@ -29,15 +29,15 @@ import {
 import { decodeTransaction } from '../../../../src/server/chain/solana/embedded/wire.ts'
 import { TOKEN_2022 } from '../../../../src/server/chain/solana/key.ts'
 import { mintAddress } from '../../../../src/server/chain/solana/mint-address.ts'
-import { readMint as mintOf } from '../../../../src/server/chain/solana/read-mint.ts'
+import { decodeMintAccount as mintOf } from '../../../../src/server/chain/solana/read-mint.ts'
 import { signMint } from '../../../../src/server/chain/solana/sign-mint.ts'
-import { signerOfSeed } from '../../../../src/server/chain/solana/solana-signer.ts'
+import { signerFromSeed } from '../../../../src/server/chain/solana/solana-signer.ts'
 import { freshDataDir } from '../../../helpers/backend.ts'
 import { executeAll, memorySlotJournal, readMint, solanaWallet } from '../../../helpers/solana.ts'
 import { isTransactionToSdk } from '../../../helpers/solana-sdk.ts'
 
 const SEED = randomBytes(32)
-const signer = signerOfSeed(SEED)
+const signer = signerFromSeed(SEED)
 const RECEIVER = solanaWallet('receiver')
 const GENESIS_MS = memorySlotJournal().genesisTimestamp * 1000
 

@@ -6,16 +6,16 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { newId } from '../../../../src/core/ids.ts'
 import { fitText } from '../../../../src/server/chain/solana/fit-text.ts'
-import { keyOfBytes, parseKey } from '../../../../src/server/chain/solana/key.ts'
+import { keyFromBytes, parseKey } from '../../../../src/server/chain/solana/key.ts'
 import { mintAddress } from '../../../../src/server/chain/solana/mint-address.ts'
 import { mintInstructions } from '../../../../src/server/chain/solana/mint-instructions.ts'
 import { signMint } from '../../../../src/server/chain/solana/sign-mint.ts'
-import { signerOfSeed } from '../../../../src/server/chain/solana/solana-signer.ts'
-import { isOnCurve, tokenAccount } from '../../../../src/server/chain/solana/token-account.ts'
+import { signerFromSeed } from '../../../../src/server/chain/solana/solana-signer.ts'
+import { deriveTokenAccount, isOnCurve } from '../../../../src/server/chain/solana/token-account.ts'
 import { solanaWallet } from '../../../helpers/solana.ts'
 import { encodeWithSdk } from '../../../helpers/solana-sdk.ts'
 
-const signer = signerOfSeed(Buffer.alloc(32, 7))
+const signer = signerFromSeed(Buffer.alloc(32, 7))
 const order = {
   group: solanaWallet('group'),
   symbol: 'ABCDE',
@@ -45,7 +45,7 @@ describe('the token account of an owner', () => {
     for (let round = 0; round < 300; round++) {
       const [owner, mint] = [solanaWallet(`owner ${round}`), solanaWallet(`mint ${round}`)]
       const [token] = await findAssociatedTokenPda({ owner, mint, tokenProgram: TOKEN_2022_PROGRAM_ADDRESS })
-      expect(tokenAccount(parseKey(owner), parseKey(mint)).address).toBe(token)
+      expect(deriveTokenAccount(parseKey(owner), parseKey(mint)).address).toBe(token)
     }
   })
 
@@ -54,14 +54,14 @@ describe('the token account of an owner', () => {
     const negativeOne = Buffer.from([1, ...Buffer.alloc(30), 128])
     const [zero, all] = [Buffer.alloc(32), Buffer.alloc(32, 255)]
     for (const bytes of [one, negativeOne, zero, all, ...Array.from({ length: 1000 }, () => randomBytes(32))]) {
-      expect(isOnCurve(bytes)).toBe(!isOffCurveAddress(address(keyOfBytes(bytes).address)))
+      expect(isOnCurve(bytes)).toBe(!isOffCurveAddress(address(keyFromBytes(bytes).address)))
     }
   })
 })
 
 describe('a transaction', () => {
   const lifetime = { blockhash: solanaWallet('hash'), lastValidBlockHeight: 1 }
-  const key = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => keyOfBytes(bytes).address)
+  const key = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => keyFromBytes(bytes).address)
   const program = fc.constantFrom(signer.address, order.group, TOKEN_2022_PROGRAM_ADDRESS, '1'.repeat(32))
 
   it('has the bytes that @solana/kit encodes', async () => {
@@ -75,7 +75,7 @@ describe('a transaction', () => {
     const lamports = fc.tuple(fc.bigInt(0n, 2n ** 60n), fc.oneof(fc.constant(0n), fc.bigInt(1n, 2n ** 40n)))
     await fc.assert(
       fc.asyncProperty(facts, amounts, lamports, async (spec, { seed, blockhash }, [balance, price]) => {
-        const by = signerOfSeed(seed)
+        const by = signerFromSeed(seed)
         const network = { minimumBalance: async () => balance, computeUnitPrice: async () => price }
         const { raw } = await signMint(by, network, spec, { ...lifetime, blockhash })
         const bytes = Buffer.from(raw, 'base64')

@@ -2,7 +2,7 @@ import { basename, dirname } from 'node:path'
 import { type ArchivedCollection, ArchiveStore } from '../../../../archive/archive-store.ts'
 import { GdnError, isInterruption, messageOf, systemCode } from '../../../../core/errors.ts'
 import { shellWord } from '../../../../core/shell-word.ts'
-import { fileProblem, isDamaged } from '../../../../sqlite/sqlite-error.ts'
+import { fileProblem, isDamagedError } from '../../../../sqlite/sqlite-error.ts'
 import { safe } from '../../../io/io.ts'
 import type { ChainContract } from '../chain-contract.ts'
 
@@ -28,8 +28,8 @@ export async function openPartial<Result>(
   try {
     const store = new ArchiveStore(partial)
     try {
-      const archived = store.archived()
-      const difference = archived === null ? null : differenceOf(archived, requested)
+      const archived = store.readCollection()
+      const difference = archived === null ? null : findDifference(archived, requested)
       if (difference !== null) throw otherArchiveError(partial, difference)
       const result = await task(store)
       remove = true
@@ -37,8 +37,8 @@ export async function openPartial<Result>(
     } catch (error) {
       // Remove an archive whose token list is incomplete. All tokens must be listed at the same block, so the list
       // can't be completed later.
-      remove = store.archived() === null
-      throw remove ? error : withResume(error, partial)
+      remove = store.readCollection() === null
+      throw remove ? error : withResumeHint(error, partial)
     } finally {
       store.close({ remove })
     }
@@ -47,7 +47,7 @@ export async function openPartial<Result>(
   }
 }
 
-function differenceOf(archived: ArchivedCollection, { target, block, wholeDirectory }: ArchiveTarget): string | null {
+function findDifference(archived: ArchivedCollection, { target, block, wholeDirectory }: ArchiveTarget): string | null {
   const { contract, blockchain } = archived
   if (contract !== target.contract || blockchain !== target.blockchain) return `of ${contract} on ${blockchain}`
   if (block !== undefined && archived.block.number !== block) return `of block ${archived.block.number}`
@@ -64,7 +64,7 @@ const otherArchiveError = (partial: string, difference: string) =>
 const mayResume = (error: GdnError) => isInterruption(error) || ['unreachable', 'bad_answer'].includes(error.code)
 
 /** Adds the name of the unfinished archive to an error, because this file remains on disk. */
-function withResume(error: unknown, partial: string): unknown {
+function withResumeHint(error: unknown, partial: string): unknown {
   if (!(error instanceof GdnError)) return error
   const keptText = `${safe(basename(partial))} contains the files that were read so far.`
   if (mayResume(error) && error.place === undefined)
@@ -77,7 +77,7 @@ function partialError(path: string, partial: string, error: unknown): unknown {
   if (error instanceof GdnError) return error
   const problem = fileProblem(error)
   if (problem === null && systemCode(error) !== 'ENOENT') return error
-  const hint = isDamaged(error)
+  const hint = isDamagedError(error)
     ? `Run \`rm ${shellWord(partial)}\`, and run the command again.`
     : `Fix the problem in ${shellWord(dirname(partial))}, and run the same command again.`
   const place = { file: problem === null ? path : partial }

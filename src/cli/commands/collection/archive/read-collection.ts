@@ -1,8 +1,8 @@
 import type { ArchivedCollection, ArchiveStore } from '../../../../archive/archive-store.ts'
 import type { ArchiveProblem } from '../../../../archive/index-lines.ts'
 import type { ArchiveLimits } from '../../../../archive/limits.ts'
-import { listContractUri, listMinted } from '../../../../archive/list-more.ts'
-import { listTokens, urisOfFirst } from '../../../../archive/list-tokens.ts'
+import { listContractUri, listMintedUris } from '../../../../archive/list-more.ts'
+import { listTokens, readFirstUris } from '../../../../archive/list-tokens.ts'
 import { openSourceReader } from '../../../../archive/read-source.ts'
 import { readTokens } from '../../../../archive/read-tokens.ts'
 import { count } from '../../../../core/count.ts'
@@ -15,7 +15,7 @@ import { clock } from '../../../text/clock.ts'
 import { VERSION } from '../../../version.ts'
 import type { ChainContract } from '../chain-contract.ts'
 import { type ReadHolders, withHolders } from '../holders/read.ts'
-import { arweaveOf, gatewaysOf, noGatewayError, type ReadingFlags } from './reading-flags.ts'
+import { noGatewayError, type ReadingFlags, resolveArweaveGateway, resolveGateways } from './reading-flags.ts'
 
 export interface ReadCollectionOptions {
   target: ChainContract
@@ -36,7 +36,7 @@ export interface ReadCollectionOptions {
  * Maximum number of attempts to list the tokens. An attempt fails if the node discards the state of the block while the
  * tokens are listed.
  */
-const LISTINGS = 3
+const MAX_LISTING_ATTEMPTS = 3
 
 /**
  * Reads a collection into the store: its tokens at one block, their metadata and their files. Resumes where an
@@ -44,8 +44,8 @@ const LISTINGS = 3
  */
 export async function readCollection(deps: Deps, options: ReadCollectionOptions): Promise<ArchivedCollection> {
   const { store, flags, target } = options
-  const archived = store.archived() ?? (await listCollection(deps, options))
-  if (gatewaysOf(flags, target.server).length === 0 && hasIpfsUri(store)) throw noGatewayError()
+  const archived = store.readCollection() ?? (await listCollection(deps, options))
+  if (resolveGateways(flags, target.server).length === 0 && hasIpfsUri(store)) throw noGatewayError()
   await options.onListed?.()
   store.forgetProblems()
   await readFiles(deps, options, archived)
@@ -66,18 +66,18 @@ async function listCollection(deps: Deps, options: ReadCollectionOptions): Promi
     let isEmbedded = false
     store.clear()
     const connect = server === null || wanted !== null ? null : async () => (await deps.connect(settings)).client
-    const before = gatewaysOf(flags, server).length > 0 ? undefined : requireGateway(contract)
+    const before = resolveGateways(flags, server).length > 0 ? undefined : requireGateway(contract)
     const chain = { contract, blockchain, server, flags, wanted, stateDir: settings.stateDir, connect, before }
     await withHolders(deps, chain, async (holders) => {
       isEmbedded = holders.isEmbedded
       if (await listAt(deps, options, holders)) archived = archivedAt(options, holders)
     })
     if (archived !== null) {
-      store.setArchived(archived)
+      store.setCollection(archived)
       return archived
     }
     if (wanted !== null) throw noStateError(flags.block, isEmbedded)
-    if (listing === LISTINGS) {
+    if (listing === MAX_LISTING_ATTEMPTS) {
       throw new GdnError('refused', 'the node does not have the state of the block whose tokens were listed', {
         hint: 'Run the command again, or use the URL of an archive node.',
       })
@@ -98,7 +98,7 @@ function noStateError(block: number | undefined, isEmbedded: boolean): GdnError 
 const requireGateway =
   (contract: string) =>
   async ({ reader, block }: Pick<ReadHolders, 'reader' | 'block'>): Promise<void> => {
-    const uris = await urisOfFirst({ reader, contract, block })
+    const uris = await readFirstUris({ reader, contract, block })
     if (uris.some(isIpfsUrl)) throw noGatewayError()
   }
 
@@ -127,10 +127,10 @@ async function listAt(
   }
   return await withProgress(deps.io, 'Reading token URIs', async ({ update }) => {
     const onProgress = (done: number, all: number) => update(`Reading token URIs: ${done} of ${all}`)
-    const { totalBytes: maxBytes } = limits
+    const { maxTotalBytes: maxBytes } = limits
     if (!(await listTokens({ reader, holders, store, contract, standard, block, maxBytes, onProgress }))) return false
     await listContractUri({ reader, store, contract, block })
-    if (standard === 'erc721') await listMinted({ reader, store, contract, block })
+    if (standard === 'erc721') await listMintedUris({ reader, store, contract, block })
     return true
   })
 }
@@ -146,9 +146,9 @@ async function readFiles(
   const before = store.count('done')
   io.note(`${count(all, 'token')} at block ${block.number}.`)
   if (before > 0) io.note(`Resuming after ${count(before, 'token')}.`)
-  const arweave = arweaveOf(flags)
+  const arweave = resolveArweaveGateway(flags)
   const reader = openSourceReader({
-    urls: gatewaysOf(flags, target.server),
+    urls: resolveGateways(flags, target.server),
     allowPrivate: flags.allowPrivateFiles === true,
     trustedArweave: flags.arweaveGateway === undefined ? null : new URL(arweave).origin,
     limits,
@@ -174,7 +174,7 @@ async function readFiles(
     })
     // An unreachable gateway is an error only if no data was read. Otherwise, the archive and the report contain the
     // data, and the same command can read the rest later.
-    const failure = (store.count('readable') === 0 ? reader.unreachable() : null) ?? reader.disconnected()
+    const failure = (store.count('readable') === 0 ? reader.unreachableError() : null) ?? reader.connectionError()
     if (failure !== null) throw unreachableError(failure)
   } finally {
     await reader.close()

@@ -2,7 +2,7 @@ import { type ArchiveLimits, DEFAULT_LIMITS } from '../../../../archive/limits.t
 import type { Server } from '../../../../config/server.ts'
 import { type GdnCommand, requiredFlagError } from '../../../command.ts'
 import { byteSize, httpAddress, integer } from '../../../flags/common.ts'
-import { addChainContract, type ChainContractFlags } from '../chain-contract.ts'
+import { addChainContractFlags, type ChainContractFlags } from '../chain-contract.ts'
 
 export interface ReadingFlags extends ChainContractFlags {
   gateway?: string[]
@@ -15,11 +15,11 @@ export interface ReadingFlags extends ChainContractFlags {
 
 const READING_GROUP = 'Reading'
 const LIMITS_GROUP = 'Limits'
-const ARWEAVE = 'https://arweave.net'
+const DEFAULT_ARWEAVE_GATEWAY = 'https://arweave.net'
 
 /** Adds the flags that select a contract, and the flags for reading its files. */
 export function addReadingFlags(command: GdnCommand): GdnCommand {
-  addChainContract(command, READING_GROUP)
+  addChainContractFlags(command, READING_GROUP)
   const reading = { group: READING_GROUP }
   command.valueFlag('--block <n>', 'Block at which to read the tokens (the last final block)', {
     ...reading,
@@ -30,7 +30,10 @@ export function addReadingFlags(command: GdnCommand): GdnCommand {
     parse: httpAddress,
     repeatable: true,
   })
-  command.valueFlag('--arweave-gateway <url>', `Gateway for ar URLs (${ARWEAVE})`, { ...reading, parse: httpAddress })
+  command.valueFlag('--arweave-gateway <url>', `Gateway for ar URLs (${DEFAULT_ARWEAVE_GATEWAY})`, {
+    ...reading,
+    parse: httpAddress,
+  })
   command.switchFlag(
     '--allow-private-files',
     'Also fetch files from private addresses (for development)',
@@ -46,14 +49,14 @@ export function addReadingFlags(command: GdnCommand): GdnCommand {
   })
 }
 
-export const limitsOf = ({ maxFileSize, maxSize }: ReadingFlags): ArchiveLimits => ({
+export const toArchiveLimits = ({ maxFileSize, maxSize }: ReadingFlags): ArchiveLimits => ({
   ...DEFAULT_LIMITS,
-  fileBytes: maxFileSize ?? DEFAULT_LIMITS.fileBytes,
-  totalBytes: maxSize ?? DEFAULT_LIMITS.totalBytes,
+  maxFileBytes: maxFileSize ?? DEFAULT_LIMITS.maxFileBytes,
+  maxTotalBytes: maxSize ?? DEFAULT_LIMITS.maxTotalBytes,
 })
 
 /** Returns the base URLs of the gateways; an empty list if the user specifies a node but no gateway. */
-export function gatewaysOf({ gateway }: ReadingFlags, server: Pick<Server, 'baseUrl'> | null): string[] {
+export function resolveGateways({ gateway }: ReadingFlags, server: Pick<Server, 'baseUrl'> | null): string[] {
   const urls = gateway ?? (server === null ? [] : [server.baseUrl])
   return urls.map((url) => url.replace(/\/+$/, '').replace(/\/ipfs$/, ''))
 }
@@ -64,4 +67,5 @@ export const noGatewayError = () =>
     'Add the URL of an IPFS gateway that returns blocks, such as https://trustless-gateway.link.',
   )
 
-export const arweaveOf = ({ arweaveGateway }: ReadingFlags): string => (arweaveGateway ?? ARWEAVE).replace(/\/+$/, '')
+export const resolveArweaveGateway = ({ arweaveGateway }: ReadingFlags): string =>
+  (arweaveGateway ?? DEFAULT_ARWEAVE_GATEWAY).replace(/\/+$/, '')

@@ -7,7 +7,7 @@ import type { ChainContract } from '../chain-contract.ts'
  *
  * @throws GdnError `usage` at the flag
  */
-export function refuseOther(
+export function refuseOtherArchive(
   { header }: Pick<OpenArchive, 'header'>,
   { contract, blockchain }: ChainContract,
   { flag, hint }: { flag: string; hint: string },

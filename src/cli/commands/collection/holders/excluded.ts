@@ -7,11 +7,11 @@ import { decodeText } from '../../../../manifest/decode.ts'
 import { ManifestError } from '../../../../manifest/manifest-error.ts'
 import { type ListLine, readReceiverList } from '../../../../manifest/receiver-list.ts'
 import { NO_MANIFEST_HINT, openManifestSource } from '../../../../manifest/source.ts'
-import { isName } from '../../../../wallet/names.ts'
+import { isValidName } from '../../../../wallet/names.ts'
 import type { Deps } from '../../../deps.ts'
 import { type EnsContext, resolveEnsFields } from '../../../request/ens-names.ts'
 
-const FLAG = '--exclude'
+const EXCLUDE_FLAG = '--exclude'
 /** Placeholder for the address of a name. The name is resolved after its line is read. */
 const PLACEHOLDER = `0x${'1'.repeat(40)}`
 
@@ -35,13 +35,14 @@ export async function excludedAddresses(
   }
   const addAny = async (value: string, place: Place) => {
     if (isEnsName(value)) ensNames.push({ name: value, place })
-    else if (isName(value)) for (const address of await addressesOf(deps, value, place)) add(value, address, place)
+    else if (isValidName(value))
+      for (const address of await resolveAddresses(deps, value, place)) add(value, address, place)
     else add(value, value, place)
   }
   for (const value of values) {
     if (isFile(value))
-      for await (const line of linesIn(value)) await addAny(line.text('receiver') ?? '', line.place('receiver'))
-    else await addAny(value, { flag: FLAG })
+      for await (const line of readLines(value)) await addAny(line.text('receiver') ?? '', line.place('receiver'))
+    else await addAny(value, { flag: EXCLUDE_FLAG })
   }
   const fields = Object.fromEntries(ensNames.map(({ name }, at) => [at, name]))
   const resolved = await resolveEnsFields(deps, context, fields, (at) => ensNames[Number(at)]?.place ?? {})
@@ -53,22 +54,22 @@ export async function excludedAddresses(
 }
 
 /** Returns the address of a name such as `@alice`, or the addresses of a group's members. */
-async function addressesOf({ addresses }: Pick<Deps, 'addresses'>, name: string, place: Place): Promise<string[]> {
+async function resolveAddresses({ addresses }: Pick<Deps, 'addresses'>, name: string, place: Place): Promise<string[]> {
   const book = await addresses()
   if (book.problem !== null || !book.isGroup(name.slice(1))) return [book.resolve(name, place)]
-  return book.group(name, place).members.map((member) => (isName(member) ? book.resolve(member, place) : member))
+  return book.group(name, place).members.map((member) => (isValidName(member) ? book.resolve(member, place) : member))
 }
 
 /**
  * Returns whether a value is a file name. If a file with this name exists, the value is never treated as an ENS name.
  */
 function isFile(value: string): boolean {
-  if (isName(value) || /^0x/i.test(value)) return false
+  if (isValidName(value) || /^0x/i.test(value)) return false
   return !isEnsName(value) || existsSync(value) || /\.(?:csv|tsv|txt|jsonl?)$/i.test(value)
 }
 
-async function* linesIn(file: string): AsyncGenerator<ListLine> {
-  const names = { isName: (cell: string) => isName(cell) || isEnsName(cell), addressOf: () => PLACEHOLDER }
+async function* readLines(file: string): AsyncGenerator<ListLine> {
+  const names = { isName: (cell: string) => isValidName(cell) || isEnsName(cell), addressOf: () => PLACEHOLDER }
   try {
     const { bytes } = await openManifestSource({ path: file })
     const list = readReceiverList(decodeText(bytes, file), file, { blockchain: 'ethereum', merge: true, names })
@@ -81,7 +82,7 @@ async function* linesIn(file: string): AsyncGenerator<ListLine> {
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error
     const { place, message, hint } = error.issue
-    if (hint === NO_MANIFEST_HINT) throw flagError(FLAG, `${quoted(file)} is neither an address nor a file`)
+    if (hint === NO_MANIFEST_HINT) throw flagError(EXCLUDE_FLAG, `${quoted(file)} is neither an address nor a file`)
     throw new GdnError('usage', message, { place, hint })
   }
 }

@@ -2,16 +2,16 @@ import { checksumAddress } from '../../../../api/address.ts'
 import { count } from '../../../../core/count.ts'
 import { flagError } from '../../../../core/errors.ts'
 import { ownTurn } from '../../../../core/turns.ts'
-import { NOT_CHECKED } from '../../../../holders/check.ts'
+import { NOT_CHECKED_NOTE } from '../../../../holders/check.ts'
 import {
+  countAbsentOwners,
   countHolders,
+  countListedHolders,
+  createTokenIndexes,
   filterHolders,
   type HeldTokens,
-  indexTokens,
+  listHeldTokens,
   listHolders,
-  numberOfHolders,
-  numberOfOthers,
-  tokensOf,
 } from '../../../../holders/holder-table.ts'
 import type { Reading } from '../../../../holders/read-holders.ts'
 import type { ReadingStore } from '../../../../holders/reading-store.ts'
@@ -39,20 +39,20 @@ const HOLDERS_PER_TURN = 200
  */
 export async function printHolders(
   io: Io,
-  { standard, checked, block, store, output, excluded, flags }: ChosenHolders,
+  { standard, checkNote, block, store, output, excluded, flags }: ChosenHolders,
 ): Promise<void> {
-  const isChecked = checked !== NOT_CHECKED
+  const isChecked = checkNote !== NOT_CHECKED_NOTE
   const { min = 1n, per, tokenId, sample, seed = block.hash } = flags
   if (standard === 'erc20' && tokenId !== undefined)
     throw flagError('--token-id', 'the contract is ERC-20, which has no token IDs', 'Omit the flag.')
   if (standard === 'erc20' && per !== undefined)
     throw flagError('--per', 'the contract is ERC-20, which has no token IDs', 'Omit the flag.')
   if (tokenId !== undefined) countHolders(store, tokenId)
-  const unknown = numberOfOthers(store, excluded)
+  const unknown = countAbsentOwners(store, excluded)
   filterHolders(store, { min, excluded, sample: sample === undefined ? null : { size: sample, seed } })
   const hasTokens = standard !== 'erc20' && output.mode !== 'ids'
-  if (hasTokens || per !== undefined) indexTokens(store)
-  const holders = numberOfHolders(store)
+  if (hasTokens || per !== undefined) createTokenIndexes(store)
+  const holders = countListedHolders(store)
   await output.many(records())
   if (unknown === 1) io.note("1 of the excluded addresses isn't a holder.")
   if (unknown > 1) io.note(`${unknown} of the excluded addresses aren't holders.`)
@@ -60,14 +60,14 @@ export async function printHolders(
   io.note(
     `${count(holders, 'holder')} of this ${STANDARDS[standard]} contract at block ${block.number} (${block.hash}, ${time}).`,
   )
-  const text = `Comparison with the contract: ${checked}.`
+  const text = `Comparison with the contract: ${checkNote}.`
   if (isChecked) io.note(text)
   else io.warn(text)
 
   function* heldBy(owner: string): Generator<HeldTokens> {
-    if (tokenId === undefined) yield* tokensOf(store, standard, owner)
+    if (tokenId === undefined) yield* listHeldTokens(store, standard, owner)
     else
-      for (const tokens of tokensOf(store, standard, owner))
+      for (const tokens of listHeldTokens(store, standard, owner))
         if (tokens.first <= tokenId && tokenId <= tokens.last) yield pickToken(tokens, tokenId)
   }
 
@@ -81,10 +81,10 @@ export async function printHolders(
       const receiver = checksumAddress(`0x${owner}`)
       if (per === 'token') {
         for (const tokens of heldBy(owner)) {
-          yield { receiver, count: String(tokens.amount), token_ids: shownTokens([name(tokens)]), ...at }
+          yield { receiver, count: String(tokens.amount), token_ids: shownTokens([formatTokenRange(tokens)]), ...at }
         }
       } else {
-        const tokens = hasTokens ? { token_ids: shownTokens(Array.from(heldBy(owner), name)) } : {}
+        const tokens = hasTokens ? { token_ids: shownTokens(Array.from(heldBy(owner), formatTokenRange)) } : {}
         yield { receiver, count: String(count), ...tokens, ...at }
       }
     }
@@ -102,4 +102,4 @@ export async function printHolders(
 const pickToken = (tokens: HeldTokens, token: bigint): HeldTokens =>
   tokens.first === tokens.last ? tokens : { first: token, last: token, amount: 1n }
 
-const name = ({ first, last }: HeldTokens): string => (first === last ? String(first) : `${first}-${last}`)
+const formatTokenRange = ({ first, last }: HeldTokens): string => (first === last ? String(first) : `${first}-${last}`)

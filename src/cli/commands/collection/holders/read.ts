@@ -3,12 +3,12 @@ import { dirname, join } from 'node:path'
 import type { ApiClient } from '../../../../client/api-client.ts'
 import { GdnError, isInterruption, messageOf } from '../../../../core/errors.ts'
 import { makePrivateFolder } from '../../../../core/private-file.ts'
-import { askOwners, type OwnersOptions } from '../../../../holders/ask-owners.ts'
-import { blockFor, type WantedBlock } from '../../../../holders/block-of.ts'
-import { patientReader } from '../../../../holders/patient-reader.ts'
-import { NoCode, type Reading, readHolders } from '../../../../holders/read-holders.ts'
+import { type OwnersOptions, requestOwners } from '../../../../holders/ask-owners.ts'
+import { resolveBlock, type WantedBlock } from '../../../../holders/block-of.ts'
+import { createPatientReader } from '../../../../holders/patient-reader.ts'
+import { NoCodeError, type Reading, readHolders } from '../../../../holders/read-holders.ts'
 import { ReadingStore } from '../../../../holders/reading-store.ts'
-import { fileProblem, isDamaged } from '../../../../sqlite/sqlite-error.ts'
+import { fileProblem, isDamagedError } from '../../../../sqlite/sqlite-error.ts'
 import { stateError } from '../../../../state/state-error.ts'
 import { type Block, isDevelopmentNode } from '../../../../verify/block-at.ts'
 import { addNetworksToError } from '../../../connect/networks-with-code.ts'
@@ -33,14 +33,14 @@ export interface ChainTarget extends Omit<ContractTarget, 'flags'> {
 export interface ReadHolders extends Reading {
   block: Block
   store: ReadingStore
-  reader: ReturnType<typeof patientReader>
+  reader: ReturnType<typeof createPatientReader>
   chainId: number
   /** Whether the node is the server's embedded chain. */
   isEmbedded: boolean
 }
 
 /** Number of days after which the file of an interrupted read is removed. */
-const KEPT_DAYS = 30
+const MAX_FILE_AGE_DAYS = 30
 
 /**
  * Reads the holders of a contract from its chain, and calls `print` with them. The file of an interrupted read stays in
@@ -55,13 +55,13 @@ export async function withHolders(
   const chain = await openChain(deps, flags, blockchain, server, flags.requestsPerSecond)
   try {
     const { chainId, isEmbedded } = chain
-    const reader = patientReader(chain.reader, deps.sleep, deps.signals.signal)
+    const reader = createPatientReader(chain.reader, deps.sleep, deps.signals.signal)
     const isDevelopment = isEmbedded || (await isDevelopmentNode(reader))
-    const block = await blockFor(reader, wanted, isDevelopment, deps.now())
+    const block = await resolveBlock(reader, wanted, isDevelopment, deps.now())
     await target.before?.({ reader, block })
     const folder = join(stateDir, 'holders')
     await makePrivateFolder(folder)
-    await removeOld(folder, deps.now())
+    await removeOldFiles(folder, deps.now())
     const path = join(folder, `${chainId}-${contract}.db`)
     const store = openStore(path)
     let remove = false
@@ -84,16 +84,16 @@ export async function withHolders(
       await print({ ...holders, block, store, reader, chainId, isEmbedded })
       remove = true
     } catch (error) {
-      remove = isDamaged(error)
+      remove = isDamagedError(error)
       if (fileProblem(error) !== null) throw readingError(path, error)
       // Start again next time, because another node, or the same node later, may return different logs.
       remove = error instanceof GdnError && error.code === 'verify_failed'
-      throw remove || store.state() === null ? error : withResume(error)
+      throw remove || store.state() === null ? error : withResumeHint(error)
     } finally {
       store.close({ remove })
     }
   } catch (error) {
-    if (error instanceof NoCode) throw await addNetworksToError(deps, target, error)
+    if (error instanceof NoCodeError) throw await addNetworksToError(deps, target, error)
     throw chain.isEmbedded ? error : withNodeHint(error)
   } finally {
     await chain.close()
@@ -114,7 +114,7 @@ async function knownOwners(
     const client = await connect()
     if (client.supports('owners') === null) await client.learnCapabilities({ signal })
     if (client.supports('owners') !== true) return null
-    const owners = await askOwners({ ...options, client, blockchain })
+    const owners = await requestOwners({ ...options, client, blockchain })
     if (owners === null) store.clear()
     return owners
   } catch (error) {
@@ -137,7 +137,7 @@ function openStore(path: string): ReadingStore {
  * file.
  */
 function readingError(path: string, error: unknown): unknown {
-  if (isDamaged(error)) {
+  if (isDamagedError(error)) {
     return new GdnError('data_dir', `${path} is damaged: ${messageOf(error)}`, {
       hint: path.endsWith('.lock')
         ? 'Delete the file.'
@@ -153,7 +153,7 @@ const OTHER_NODE_HINT = 'Try again later, or use the URL of another node.'
 const isNodeError = ({ code }: GdnError) => code === 'unreachable' || code === 'bad_answer'
 
 /** Adds a hint about how to resume to the error of an interrupted read. */
-function withResume(error: unknown): unknown {
+function withResumeHint(error: unknown): unknown {
   if (!(error instanceof GdnError)) return error
   if (isInterruption(error)) return error.with({ hint: 'Run the same command again to resume.' })
   return isNodeError(error) ? error.with({ hint: `${OTHER_NODE_HINT} ${RESUME_HINT}` }) : error
@@ -178,12 +178,12 @@ function progressLine(now: () => number, update: (text: string) => void) {
   }
 }
 
-async function removeOld(folder: string, now: number): Promise<void> {
+async function removeOldFiles(folder: string, now: number): Promise<void> {
   for (const name of await readdir(folder)) {
     // Keep lock files. A process may hold the lock even if the file is old, because a lock file never changes.
     if (name.endsWith('.lock')) continue
     const path = join(folder, name)
     const stats = await stat(path).catch(() => null)
-    if (stats !== null && stats.mtimeMs < now - KEPT_DAYS * 86_400_000) await rm(path, { force: true })
+    if (stats !== null && stats.mtimeMs < now - MAX_FILE_AGE_DAYS * 86_400_000) await rm(path, { force: true })
   }
 }

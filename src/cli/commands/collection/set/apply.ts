@@ -1,27 +1,27 @@
 import { size } from 'viem'
 import { checksumAddress } from '../../../../api/address.ts'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
-import { sameAddress } from '../../../../api/same-address.ts'
+import { isSameAddress } from '../../../../api/same-address.ts'
 import type { Settings } from '../../../../config/settings.ts'
 import { flagError, GdnError } from '../../../../core/errors.ts'
-import { inCoins } from '../../../../core/units.ts'
+import { formatCoins } from '../../../../core/units.ts'
 import { DEFAULT_WAIT_MS } from '../../../../operations/defaults.ts'
 import { ENVELOPE_BYTES } from '../../../../server/chain/evm/cost/drop-gas.ts'
-import { maxCostOf, readDataFee } from '../../../../server/chain/evm/cost/network-fees.ts'
+import { computeMaxCost, readDataFee } from '../../../../server/chain/evm/cost/network-fees.ts'
 import type { Signer } from '../../../../server/chain/evm/evm-signer.ts'
 import type { Fees, Hex } from '../../../../server/chain/evm/network.ts'
 import { checkKeystoreFile, openKeystoreFile } from '../../../../server/chain/evm/open-signer.ts'
 import { estimateGas, idleNonce, sendCall } from '../../../../server/chain/evm/owner/send.ts'
 import { encodeOwnerCall, readOwnerSettings } from '../../../../server/chain/evm/owner/settings.ts'
 import type { RemoteNetwork } from '../../../../server/chain/evm/remote/remote-network.ts'
-import { NodeFailed } from '../../../../server/chain/evm/remote/responses.ts'
-import { missingFunds } from '../../../../server/chain/missing-funds.ts'
+import { NodeFailedError } from '../../../../server/chain/evm/remote/responses.ts'
+import { describeMissingFunds } from '../../../../server/chain/missing-funds.ts'
 import { RpcError } from '../../../../server/chain/rpc/rpc-response.ts'
-import { coinOf } from '../../../../server/settings/networks.ts'
-import { glanceAtState } from '../../../../state/glance.ts'
-import { collectionsOfServers } from '../../../../state/known-collections.ts'
+import { findCoinSymbol } from '../../../../server/settings/networks.ts'
+import { queryStateIfReadable } from '../../../../state/glance.ts'
+import { listKnownCollections } from '../../../../state/known-collections.ts'
 import { formatServerFlags } from '../../../batch/options/format-flags.ts'
-import { findByAddress } from '../../../connect/known-collections.ts'
+import { findCollectionByAddress } from '../../../connect/known-collections.ts'
 import { type Node, withNetwork } from '../../../connect/open-network.ts'
 import { costsMoney } from '../../../cost/confirm-spending.ts'
 import { spentText } from '../../../cost/spent.ts'
@@ -29,10 +29,10 @@ import type { Connection, Deps, Intent, WalletSpending } from '../../../deps.ts'
 import { safe } from '../../../io/io.ts'
 import { type DataRecord, isOutputRequested, type Output } from '../../../render/output.ts'
 import { refuseChanged } from '../../../request/intent.ts'
-import { pendingOnTimeout } from '../../chain/pending-on-timeout.ts'
+import { toPendingError } from '../../chain/pending-on-timeout.ts'
 import { findKeystore } from '../../wallet/find-keystore.ts'
 import { readPassword } from '../../wallet/password.ts'
-import { whileOpening } from '../../wallet/while-opening.ts'
+import { openWithProgress } from '../../wallet/while-opening.ts'
 import { type SettingChange, settingChanges, settingText } from './changes.ts'
 import type { SetFlags } from './flags.ts'
 import { acceptedNfts } from './max-supply.ts'
@@ -75,7 +75,7 @@ export async function applySettings(deps: Deps, target: SettingsTarget): Promise
   await withNetwork(at, { blockchain, signal: deps.signals.signal, ...polling }, async (network) => {
     const editing = { ...target, deps, network, creation }
     const { current, accepted, changes } = await compare(editing)
-    if (accepted === null) io.note(ACCEPTED_UNKNOWN)
+    if (accepted === null) io.note(ACCEPTED_UNKNOWN_WARNING)
     if (changes.length === 0) {
       await output.many([])
       return io.note('Nothing to change.')
@@ -116,18 +116,18 @@ async function compare(editing: EditContext) {
 async function writeForSafe(
   { deps, network, contract, flags, output }: EditContext,
   file: string,
-  { wanted: from, changes }: Pick<Plan, 'wanted' | 'changes'>,
+  { wanted: from, changes }: Pick<SettingsPlan, 'wanted' | 'changes'>,
 ): Promise<void> {
   const { writeSafeBatch } = await import('./write-safe-batch.ts')
-  const description = changes.map(textOfChange).join('').trimEnd()
+  const description = changes.map(formatChange).join('').trimEnd()
   const dryRun = flags.dryRun === true
   const { address } = await writeSafeBatch(deps, network, { file, contract, from, changes, description, dryRun })
   const status = dryRun ? 'planned' : 'written'
   if (dryRun && deps.io.stdoutTty && !isOutputRequested(flags)) return await deps.io.print(`${description}\n`)
-  await output.many(changes.map((change) => ({ ...recordOf(change, status), safe_address: address })))
+  await output.many(changes.map((change) => ({ ...toChangeRecord(change, status), safe_address: address })))
 }
 
-interface Plan {
+interface SettingsPlan {
   wanted: RequiredSigner
   changes: readonly SettingChange[]
   offer: Offer
@@ -139,34 +139,40 @@ async function planChanges(
   editing: EditContext,
   wanted: RequiredSigner,
   changes: readonly SettingChange[],
-): Promise<Plan> {
+): Promise<SettingsPlan> {
   const { deps, connect, settings, node, network, contract, blockchain } = editing
   const offer = await priceChanges(network, { from: wanted.address, contract, changes })
   const isPublic = node !== null || (await costsMoney(deps, blockchain, await connect()))
-  const spending = { kind: 'wallet', blockchain, settings, coin: coinOf(network.chainId), isPublic } as const
+  const spending = { kind: 'wallet', blockchain, settings, coin: findCoinSymbol(network.chainId), isPublic } as const
   return { wanted, changes, offer, spending }
 }
 
 /** Shows what a command without --dry-run would change, and the maximum cost. */
-async function showPlan({ deps, node, flags, output }: EditContext, { changes, offer, spending }: Plan): Promise<void> {
+async function showPlan(
+  { deps, node, flags, output }: EditContext,
+  { changes, offer, spending }: SettingsPlan,
+): Promise<void> {
   const { io } = deps
-  deps.checkPlan?.(intentOf(changes))
+  deps.checkPlan?.(toIntent(changes))
   await deps.quote?.({ ...spending, maxCostWei: offer.maxCostWei }, null)
   // On a terminal, the columns of a table would truncate the values.
-  if (io.stdoutTty && !isOutputRequested(flags)) await io.print(changes.map(textOfChange).join(''))
-  else await output.many(changes.map((change) => ({ ...recordOf(change, 'planned'), ...offerRecord(offer, change) })))
+  if (io.stdoutTty && !isOutputRequested(flags)) await io.print(changes.map(formatChange).join(''))
+  else
+    await output.many(
+      changes.map((change) => ({ ...toChangeRecord(change, 'planned'), ...offerRecord(offer, change) })),
+    )
   io.note(node === null ? 'Nothing was sent.' : `Nothing was sent. The changes cost at most ${offer.text}.`)
 }
 
-async function refuseWithoutFunds({ network }: EditContext, { wanted, offer, spending }: Plan): Promise<void> {
+async function refuseWithoutFunds({ network }: EditContext, { wanted, offer, spending }: SettingsPlan): Promise<void> {
   const { blockchain, coin } = spending
   const balance = await network.publicNetwork.balance(wanted.address)
-  const lacks = missingFunds({ ...wanted, blockchain, coin }, balance, offer.maxCostWei)
+  const lacks = describeMissingFunds({ ...wanted, blockchain, coin }, balance, offer.maxCostWei)
   if (lacks !== null) throw new GdnError('refused', lacks, { hint: 'Nothing was sent. Fund the wallet first.' })
 }
 
 /** Sends one transaction for each change, and waits for it. */
-async function sendChanges(editing: EditContext, plan: Plan, signer: Signer): Promise<void> {
+async function sendChanges(editing: EditContext, plan: SettingsPlan, signer: Signer): Promise<void> {
   const { deps, network, contract, flags, output } = editing
   const { offer } = plan
   if (flags.timeout === undefined) deps.signals.endAfter(DEFAULT_WAIT_MS)
@@ -184,31 +190,34 @@ async function sendChanges(editing: EditContext, plan: Plan, signer: Signer): Pr
       isSending = true
       progress.update(`Changing ${change.setting} (${index + 1} of ${remaining.length})`)
       const data = calls[index] ?? '0x'
-      const call = { to: contract, data, gas: costOf(offer, change).gas, fees: offer.fees }
+      const call = { to: contract, data, gas: findCost(offer, change).gas, fees: offer.fees }
       const sent = await sendCall(network, signer, nonce + index, call, sleep)
       records.push(sentRecord(editing, offer, { change, ...sent }))
     }
   } catch (error) {
-    throw isSending ? pendingOnTimeout(error, 'the network has not confirmed all changes yet') : error
+    throw isSending ? toPendingError(error, 'the network has not confirmed all changes yet') : error
   } finally {
     progress.stop()
     // Print these records even after an error, because the changes were made.
     await output.many(records)
     const paid = records.filter(({ fee_paid_wei }) => typeof fee_paid_wei === 'string')
-    if (paid.length > 0) deps.io.note(safe(`Paid: ${spentText(totalOf(paid))}`))
+    if (paid.length > 0) deps.io.note(safe(`Paid: ${spentText(toTotalRecord(paid))}`))
   }
 }
 
 /** Requests permission for the changes that are still to be made. */
-async function permitRemaining(editing: EditContext, { changes, offer, spending }: Plan): Promise<SettingChange[]> {
+async function permitRemaining(
+  editing: EditContext,
+  { changes, offer, spending }: SettingsPlan,
+): Promise<SettingChange[]> {
   const { deps } = editing
   // An earlier, interrupted command may have already made some of the changes.
   const { changes: remaining } = await compare(editing)
-  deps.checkPlan?.(intentOf(remaining))
-  refuseChanged(intentOf(changes), intentOf(remaining), { isBegun: true, hint: CHANGED_HINT })
+  deps.checkPlan?.(toIntent(remaining))
+  refuseChanged(toIntent(changes), toIntent(remaining), { isBegun: true, hint: CHANGED_HINT })
   await deps.permit({
     ...spending,
-    maxCostWei: remaining.reduce((sum, change) => sum + costOf(offer, change).maxCostWei, 0n),
+    maxCostWei: remaining.reduce((sum, change) => sum + findCost(offer, change).maxCostWei, 0n),
   })
   return remaining
 }
@@ -220,12 +229,12 @@ const sentRecord = (
   offer: Offer,
   { change, transactionHash, gasUsed, feePaid }: SentChange,
 ): DataRecord => ({
-  ...recordOf(change, 'confirmed'),
+  ...toChangeRecord(change, 'confirmed'),
   ...offerRecord(offer, change),
   transaction_hash: transactionHash,
   gas_used: Number(gasUsed),
   fee_paid_wei: feePaid === null ? null : String(feePaid),
-  currency: coinOf(network.chainId),
+  currency: findCoinSymbol(network.chainId),
   simulated: node === null,
 })
 
@@ -236,22 +245,22 @@ const sentRecord = (
 export function withoutNode(error: unknown, blockchain: EvmBlockchain): unknown {
   // The server responds, but it isn't a node.
   const isNoNode =
-    error instanceof NodeFailed && (error.cause instanceof RpcError || error.cause instanceof SyntaxError)
+    error instanceof NodeFailedError && (error.cause instanceof RpcError || error.cause instanceof SyntaxError)
   if (!isNoNode) return error
   return new GdnError('usage', `no node of ${blockchain} is specified, and this server does not provide one`, {
     hint: `Nothing was sent. Set GDN_RPC_URL to the URL of a ${blockchain} node, or add --rpc-url-file <file>.`,
   })
 }
 
-const ACCEPTED_UNKNOWN =
+const ACCEPTED_UNKNOWN_WARNING =
   'The server did not return the number of accepted NFTs. Accepted NFTs that exceed the limit will fail.'
 
 const CHANGED_HINT = 'Nothing was sent. Run the same command again to see the current differences.'
 
-const intentOf = (changes: readonly SettingChange[]): Intent =>
+const toIntent = (changes: readonly SettingChange[]): Intent =>
   Object.fromEntries(changes.map(({ setting, before, after }) => [setting, { before, after }]))
 
-const recordOf = (
+const toChangeRecord = (
   { setting, before, after, final }: SettingChange,
   status: 'planned' | 'written' | 'confirmed',
 ): DataRecord => ({
@@ -269,16 +278,16 @@ const recordOf = (
 })
 
 /** Returns a record of the total gas and total fees of transactions. */
-const totalOf = (records: readonly DataRecord[]): DataRecord => {
+const toTotalRecord = (records: readonly DataRecord[]): DataRecord => {
   const sum = (field: string) => String(records.reduce((total, record) => total + BigInt(String(record[field])), 0n))
   return { ...records[0], gas_used: sum('gas_used'), fee_paid_wei: sum('fee_paid_wei') }
 }
 
-const costOf = ({ costs }: Offer, { setting }: SettingChange): TransactionCost =>
+const findCost = ({ costs }: Offer, { setting }: SettingChange): TransactionCost =>
   costs.get(setting) ?? { gas: 0n, maxCostWei: 0n }
 
 const offerRecord = (offer: Offer, change: SettingChange): DataRecord => ({
-  max_fee_wei: String(costOf(offer, change).maxCostWei),
+  max_fee_wei: String(findCost(offer, change).maxCostWei),
 })
 
 /** The maximum gas of a transaction, and its maximum cost in wei. */
@@ -308,7 +317,7 @@ async function priceChanges(
       const data = encodeOwnerCall(estimate)
       const gas = await estimateGas(network, { from, to, data })
       const used = { gasLimit: gas, bytes: ENVELOPE_BYTES + size(data) }
-      costs.set(setting, { gas, maxCostWei: maxCostOf(used, { data: dataFee, offered: fees.maxFeePerGas }) })
+      costs.set(setting, { gas, maxCostWei: computeMaxCost(used, { data: dataFee, offered: fees.maxFeePerGas }) })
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
       throw new GdnError('refused', `the change to ${setting} would fail: ${safe(error.message)}`, {
@@ -321,7 +330,7 @@ async function priceChanges(
     fees,
     costs,
     maxCostWei: totalMaxCost,
-    text: `${inCoins(totalMaxCost, 'up')} ${coinOf(network.chainId) ?? 'coins'}`,
+    text: `${formatCoins(totalMaxCost, 'up')} ${findCoinSymbol(network.chainId) ?? 'coins'}`,
   }
 }
 
@@ -341,7 +350,7 @@ async function isOwner({ deps, network, flags: { wallet, safe: file } }: EditCon
     )
   }
   const address = wallet === undefined ? null : checkKeystoreFile(await findKeystore(deps, wallet, '--wallet'))
-  return address !== null && sameAddress(address, owner)
+  return address !== null && isSameAddress(address, owner)
 }
 
 /** The account that must sign the changes. */
@@ -362,7 +371,7 @@ async function findWallet(deps: Deps, { wallet, dryRun }: SetFlags, wanted: Requ
   }
   const file = await findKeystore(deps, wallet, '--wallet')
   const address = checkKeystoreFile(file)
-  if (address !== null) refuseOther(address, wanted)
+  if (address !== null) refuseOtherWallet(address, wanted)
   return file
 }
 
@@ -381,8 +390,8 @@ async function withSafeHint(
   })
 }
 
-function refuseOther(address: Hex, wanted: RequiredSigner): void {
-  if (sameAddress(address, wanted.address)) return
+function refuseOtherWallet(address: Hex, wanted: RequiredSigner): void {
+  if (isSameAddress(address, wanted.address)) return
   throw new GdnError(
     'refused',
     `the ${wanted.role} of the collection is ${wanted.address}, not ${checksumAddress(address)}`,
@@ -396,8 +405,8 @@ function refuseOther(address: Hex, wanted: RequiredSigner): void {
 async function openWallet({ deps, flags }: EditContext, file: string, wanted: RequiredSigner): Promise<Signer> {
   const { passwordFile } = flags
   const password = await readPassword(deps.io, passwordFile)
-  const signer = await whileOpening(deps, () => openKeystoreFile(file, password, passwordFile))
-  refuseOther(signer.address, wanted)
+  const signer = await openWithProgress(deps, () => openKeystoreFile(file, password, passwordFile))
+  refuseOtherWallet(signer.address, wanted)
   return signer
 }
 
@@ -405,14 +414,14 @@ async function openWallet({ deps, flags }: EditContext, file: string, wanted: Re
 async function walletHint(deps: Deps, address: Hex): Promise<string> {
   const wallets = (await deps.addresses()).list()
   const keystore = wallets.find(({ kind, problem, ...wallet }) => {
-    return kind === 'keystore' && problem === null && wallet.address !== null && sameAddress(wallet.address, address)
+    return kind === 'keystore' && problem === null && wallet.address !== null && isSameAddress(wallet.address, address)
   })
   if (keystore !== undefined) return `Add --wallet @${keystore.name}, or --dry-run, which needs no wallet.`
   return 'Add --wallet with @name or a keystore file, or --dry-run, which needs no wallet.'
 }
 
 /** Formats the old and the new value of a setting on one line. */
-function textOfChange({ setting, before, after }: SettingChange): string {
+function formatChange({ setting, before, after }: SettingChange): string {
   const [oldValue, newValue] = [before, after].map((value) =>
     typeof value === 'boolean' ? (value ? 'yes' : 'no') : value,
   )
@@ -420,7 +429,7 @@ function textOfChange({ setting, before, after }: SettingChange): string {
 }
 
 /** Asks for confirmation before gas is spent on a public network, and before a change that can't be undone. */
-async function confirm(editing: EditContext, { changes, offer, spending }: Plan): Promise<void> {
+async function confirm(editing: EditContext, { changes, offer, spending }: SettingsPlan): Promise<void> {
   const {
     deps: { io },
     settings: { stateDir },
@@ -429,10 +438,10 @@ async function confirm(editing: EditContext, { changes, offer, spending }: Plan)
     flags,
   } = editing
   const { isPublic } = spending
-  const name = findByAddress(glanceAtState(stateDir, collectionsOfServers), contract)?.name ?? null
+  const name = findCollectionByAddress(queryStateIfReadable(stateDir, listKnownCollections), contract)?.name ?? null
   const final = changes.flatMap((change) => change.final ?? [])
   if (flags.yes || (!isPublic && final.length === 0)) return
-  for (const change of changes) io.note(textOfChange(change).trimEnd())
+  for (const change of changes) io.note(formatChange(change).trimEnd())
   const settings = changes.map(({ setting }) => setting).join(', ')
   const action = final.length > 0 ? final.join('. ') : `Change ${settings}`
   const cost = isPublic ? `, for at most ${offer.text}` : ''

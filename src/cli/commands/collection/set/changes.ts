@@ -1,5 +1,5 @@
 import { checksumAddress, evmAddressProblem } from '../../../../api/address.ts'
-import { sameAddress } from '../../../../api/same-address.ts'
+import { isSameAddress } from '../../../../api/same-address.ts'
 import { flagError, GdnError } from '../../../../core/errors.ts'
 import type { OwnerCall, OwnerSettings, Royalty } from '../../../../server/chain/evm/owner/settings.ts'
 import { wrongAddressError } from '../../../command.ts'
@@ -21,7 +21,7 @@ export interface SettingChange {
 }
 
 /** A placeholder with the same length as the URI of an uploaded file. */
-const URI_LIKE = `ipfs://bafkrei${'a'.repeat(52)}`
+const PLACEHOLDER_URI = `ipfs://bafkrei${'a'.repeat(52)}`
 
 /**
  * Returns the changes in the order in which they are sent. The transfer of ownership is last, because only the owner
@@ -54,8 +54,8 @@ export function settingChanges(
       throw refusedError(`the owner of the collection revoked all permissions of the service, so ${kind} can't be set`)
     changes.push(plain(kind, is, value, { kind, enabled: value }))
   }
-  const royalty = royaltyOf(flags, current)
-  if (!sameRoyalty(royalty, current.royalty)) {
+  const royalty = resolveRoyalty(flags, current)
+  if (!isSameRoyalty(royalty, current.royalty)) {
     changes.push(plain('royalty', shownRoyalty(current.royalty), shownRoyalty(royalty), { kind: 'royalty', royalty }))
   }
   const { contractUri: uri } = flags
@@ -68,7 +68,7 @@ export function settingChanges(
       before: metadata.before,
       after: metadata.after,
       call: async () => ({ kind: 'contract_uri', uri: await metadata.upload() }),
-      estimate: { kind: 'contract_uri', uri: URI_LIKE },
+      estimate: { kind: 'contract_uri', uri: PLACEHOLDER_URI },
     })
   }
   if (flags.freeze && !current.frozen) {
@@ -80,7 +80,7 @@ export function settingChanges(
     const final = `Limit the collection to ${limit} NFTs`
     changes.push(plain('max_supply', before, limit, { kind: 'max_supply', maxSupply: BigInt(limit) }, final))
   }
-  changes.push(...ownershipOf(flags, current, plain))
+  changes.push(...createOwnershipChanges(flags, current, plain))
   return changes
 }
 
@@ -92,13 +92,13 @@ type CreatePlainChange = (
   final?: string,
 ) => SettingChange
 
-function ownershipOf(
+function createOwnershipChanges(
   flags: SetFlags,
   { owner, pendingOwner }: OwnerSettings,
   plain: CreatePlainChange,
 ): SettingChange[] {
   if (flags.newOwner !== undefined) {
-    const to = wallet(flags.newOwner, '--new-owner')
+    const to = parseWalletAddress(flags.newOwner, '--new-owner')
     if (to === pendingOwner || (to === owner && pendingOwner === null)) return []
     return [plain('pending_owner', pendingOwner, to, { kind: 'offer_ownership', to })]
   }
@@ -114,7 +114,10 @@ function ownershipOf(
 
 const refusedError = (message: string, hint?: string) => new GdnError('refused', message, { hint })
 
-function royaltyOf({ royalty, royaltyReceiver }: SetFlags, { owner, royalty: current }: OwnerSettings): Royalty | null {
+function resolveRoyalty(
+  { royalty, royaltyReceiver }: SetFlags,
+  { owner, royalty: current }: OwnerSettings,
+): Royalty | null {
   if (royalty === undefined && royaltyReceiver === undefined) return current
   if (royalty === undefined && current === null) {
     throw flagError('--royalty-receiver', 'the collection has no royalty', 'Add --royalty <percent>.')
@@ -122,18 +125,20 @@ function royaltyOf({ royalty, royaltyReceiver }: SetFlags, { owner, royalty: cur
   const basisPoints = royalty ?? current?.basisPoints ?? 0
   if (basisPoints === 0) return null
   const receiver =
-    royaltyReceiver === undefined ? (current?.receiver ?? owner) : wallet(royaltyReceiver, '--royalty-receiver')
+    royaltyReceiver === undefined
+      ? (current?.receiver ?? owner)
+      : parseWalletAddress(royaltyReceiver, '--royalty-receiver')
   return { receiver, basisPoints }
 }
 
-function wallet(text: string, flag: string): `0x${string}` {
+function parseWalletAddress(text: string, flag: string): `0x${string}` {
   const problem = evmAddressProblem(text)
   if (problem !== null) throw wrongAddressError(text, problem, flag)
   return checksumAddress(text) as `0x${string}`
 }
 
-const sameRoyalty = (a: Royalty | null, b: Royalty | null): boolean =>
-  a === null || b === null ? a === b : sameAddress(a.receiver, b.receiver) && a.basisPoints === b.basisPoints
+const isSameRoyalty = (a: Royalty | null, b: Royalty | null): boolean =>
+  a === null || b === null ? a === b : isSameAddress(a.receiver, b.receiver) && a.basisPoints === b.basisPoints
 
 const shownRoyalty = (royalty: Royalty | null) =>
   royalty === null ? null : { percent: royalty.basisPoints / 100, receiver: royalty.receiver }

@@ -47,11 +47,11 @@ export interface SetFlags extends SettingFlags, OutputFlags, ServerFlags, NodeFl
   timeout?: number
 }
 
-const SETTINGS = 'Settings'
+const SETTINGS_GROUP = 'Settings'
 
 export function addSetFlags(command: GdnCommand): void {
   const settingFlag = (flags: string, description: string, parse?: Parse<unknown>) =>
-    command.valueFlag(flags, description, { group: SETTINGS, parse })
+    command.valueFlag(flags, description, { group: SETTINGS_GROUP, parse })
   settingFlag('--royalty <percent>', 'Royalty on sales, such as 5%; 0% removes the royalty', percentage)
   settingFlag(
     '--royalty-receiver <address>',
@@ -68,11 +68,11 @@ export function addSetFlags(command: GdnCommand): void {
     notEmpty,
   )
   settingFlag('--max-supply <n>', 'Lower the maximum number of NFTs', integer(1, Number.MAX_SAFE_INTEGER))
-  command.eitherFlag('enable-api', 'Let the API mint NFTs', "Don't let the API mint NFTs", SETTINGS)
-  command.eitherFlag('enable-transfer', 'Let the API transfer NFTs', "Don't let the API transfer NFTs", SETTINGS)
+  command.eitherFlag('enable-api', 'Let the API mint NFTs', "Don't let the API mint NFTs", SETTINGS_GROUP)
+  command.eitherFlag('enable-transfer', 'Let the API transfer NFTs', "Don't let the API transfer NFTs", SETTINGS_GROUP)
   settingFlag('--new-owner <address>', 'Offer ownership to this address, @name or ENS name', addressOrName)
-  command.switchFlag('--accept-owner', 'Accept ownership that was offered to the wallet', SETTINGS)
-  command.switchFlag('--freeze', 'Freeze the metadata of all NFTs permanently', SETTINGS)
+  command.switchFlag('--accept-owner', 'Accept ownership that was offered to the wallet', SETTINGS_GROUP)
+  command.switchFlag('--freeze', 'Freeze the metadata of all NFTs permanently', SETTINGS_GROUP)
   command.valueFlag('--wallet <name-or-file>', "The owner's keystore: @name or a file", notEmpty)
   addPasswordFlag(command)
   command.valueFlag(

@@ -3,7 +3,7 @@ import { flagError, GdnError } from '../../../../core/errors.ts'
 import type { OwnerSettings } from '../../../../server/chain/evm/owner/settings.ts'
 import type { Connection, Deps } from '../../../deps.ts'
 
-const FLAG = '--max-supply'
+const MAX_SUPPLY_FLAG = '--max-supply'
 
 /**
  * Returns the maximum supply to set; null if nothing changes.
@@ -22,12 +22,16 @@ export function maxSupplyChange(
       maxSupply > BigInt(used)
         ? 'Use a lower number.'
         : `All ${maxSupply} NFTs are minted or accepted, so the maximum can't be lowered.`
-    throw flagError(FLAG, `can only be lowered, and is ${maxSupply} now`, `Nothing was sent. ${fix}`)
+    throw flagError(MAX_SUPPLY_FLAG, `can only be lowered, and is ${maxSupply} now`, `Nothing was sent. ${fix}`)
   }
   if (newMaximum >= used) return newMaximum
   const burned = `${count(Number(minted), 'NFT')} ${minted === 1n ? 'was' : 'were'} minted, including burned ones`
   const pending = accepted === 0 ? '' : `, and ${accepted} more ${accepted === 1 ? 'was' : 'were'} accepted`
-  throw flagError(FLAG, `can't be ${newMaximum}: ${burned}${pending}`, `Nothing was sent. Use ${used} or more.`)
+  throw flagError(
+    MAX_SUPPLY_FLAG,
+    `can't be ${newMaximum}: ${burned}${pending}`,
+    `Nothing was sent. Use ${used} or more.`,
+  )
 }
 
 /**

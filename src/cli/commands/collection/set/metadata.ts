@@ -1,13 +1,13 @@
 import { createTransport } from '../../../../client/create-transport.ts'
 import { lacksEndpoint } from '../../../../client/responses.ts'
-import { proxyOf } from '../../../../config/proxy.ts'
+import { readProxies } from '../../../../config/proxy.ts'
 import { canonicalJson } from '../../../../core/canonical-json.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import { parseJson } from '../../../../core/json.ts'
 import { sleep } from '../../../../core/time.ts'
-import { DATA_URI, isOfCreation } from '../../../../server/chain/contract-uri.ts'
+import { DATA_URI, isInitialMetadata } from '../../../../server/chain/contract-uri.ts'
 import { createStorageReader } from '../../../../verify/storage-reader.ts'
-import { findByAddress, knownCollections } from '../../../connect/known-collections.ts'
+import { findCollectionByAddress, knownCollections } from '../../../connect/known-collections.ts'
 import { httpUrl } from '../../../connect/open-verifier.ts'
 import type { Connection, Deps } from '../../../deps.ts'
 import { VERSION } from '../../../version.ts'
@@ -44,7 +44,7 @@ export async function changeMetadata(
   const { image, banner, description, externalLink } = flags
   if ([image, banner, description, externalLink].every((value) => value === undefined)) return null
   const inContract = await readMetadata(deps, connect, flags, uri)
-  const before = isOfCreation(uri, inContract) ? { ...inContract, ...(await creation()) } : inContract
+  const before = isInitialMetadata(uri, inContract) ? { ...inContract, ...(await creation()) } : inContract
   const images = [
     { key: 'image', flag: '--image', value: image },
     { key: 'banner_image', flag: '--banner', value: banner },
@@ -88,7 +88,7 @@ const metadataWithPaths = (metadata: ContractMetadata, files: readonly { path: s
  * doesn't.
  */
 export async function readCreation(deps: Deps, connection: Connection, contract: string): Promise<ContractMetadata> {
-  const collection = findByAddress(await knownCollections(deps, connection), contract)
+  const collection = findCollectionByAddress(await knownCollections(deps, connection), contract)
   if (collection === undefined) {
     deps.io.warn(
       `This machine has no record of the creation of ${contract}, so the change removes its description and image. To keep them, add --description and --image with their current values.`,
@@ -118,7 +118,7 @@ export async function readMetadata(
     return asMetadata(parseJson(Buffer.from(uri.slice(DATA_URI.length), 'base64')), uri)
   }
   const server = gateway === undefined ? (await connect()).server : null
-  const proxy = server?.isLoopback ? undefined : proxyOf(deps.env)
+  const proxy = server?.isLoopback ? undefined : readProxies(deps.env)
   const transport = await createTransport('single', { proxy })
   try {
     const reader = createStorageReader({

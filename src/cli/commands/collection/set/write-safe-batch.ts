@@ -27,7 +27,7 @@ export interface SafeBatchTarget {
 }
 
 /** Maximum size in bytes of an existing batch to compare with. */
-const MAX_BYTES = 1024 * 1024
+const MAX_BATCH_BYTES = 1024 * 1024
 
 /**
  * Writes the changes as a batch for the Safe that owns the collection. Sends no transaction. A file that already
@@ -56,7 +56,7 @@ export async function writeSafeBatch(
     )
     return safe
   }
-  await refuseSpecial(path)
+  await refuseNonFile(path)
   const calls: BatchCall[] = []
   for (const change of changes) {
     const call = await change.call()
@@ -67,7 +67,7 @@ export async function writeSafeBatch(
   const isNew = await writeNewFile(path, `${JSON.stringify(batch, null, 2)}\n`).catch((error: unknown) => {
     throw new GdnError('file_error', `can't be written: ${messageOf(error)}`, { place: { file: path }, cause: error })
   })
-  if (!isNew) await refuseOther(path, batch)
+  if (!isNew) await refuseOtherBatch(path, batch)
   const transactions = `${count(calls.length, 'transaction')} for the Safe ${safe.address}`
   const did = isNew
     ? `Wrote ${transactions} to ${printable(path)}`
@@ -102,22 +102,22 @@ async function simulate(
 }
 
 /** Refuses a path that isn't a file, before anything is uploaded. */
-async function refuseSpecial(path: string): Promise<void> {
+async function refuseNonFile(path: string): Promise<void> {
   const stats = await stat(path).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return null
     throw new GdnError('file_error', `can't be written: ${messageOf(error)}`, { place: { file: path }, cause: error })
   })
-  if (stats !== null && !stats.isFile()) throw flagError('--safe', `${path} is not a regular file`, OTHER_NAME)
+  if (stats !== null && !stats.isFile()) throw flagError('--safe', `${path} is not a regular file`, OTHER_NAME_HINT)
 }
 
-const OTHER_NAME = 'Use another name. Existing files are not overwritten.'
+const OTHER_NAME_HINT = 'Use another name. Existing files are not overwritten.'
 
 /** @throws GdnError `usage` if the existing file isn't a batch of the same transactions */
-async function refuseOther(path: string, batch: SafeBatch): Promise<void> {
+async function refuseOtherBatch(path: string, batch: SafeBatch): Promise<void> {
   const { size } = await stat(path)
-  const comparison = size > MAX_BYTES ? 'other' : compareBatch(await readFile(path), batch)
+  const comparison = size > MAX_BATCH_BYTES ? 'other' : compareBatch(await readFile(path), batch)
   if (comparison === 'same') return
-  if (comparison === 'other') throw flagError('--safe', `${path} already exists`, OTHER_NAME)
+  if (comparison === 'other') throw flagError('--safe', `${path} already exists`, OTHER_NAME_HINT)
   throw flagError(
     '--safe',
     `${path} already exists, and was changed after it was written: its checksum is wrong`,

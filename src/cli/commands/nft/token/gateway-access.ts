@@ -1,6 +1,6 @@
 import { createTransport } from '../../../../client/create-transport.ts'
 import type { Transport } from '../../../../client/transport.ts'
-import { proxyOf } from '../../../../config/proxy.ts'
+import { readProxies } from '../../../../config/proxy.ts'
 import type { Server } from '../../../../config/server.ts'
 import { sleep } from '../../../../core/time.ts'
 import { debugExchanges } from '../../../connect/debug-exchange.ts'
@@ -27,7 +27,7 @@ export async function withGateway<Result>(
   if (url === undefined) return await work(null)
   const isLocal = gateway === undefined && server?.isLoopback === true
   const transport = await createTransport('single', {
-    proxy: isLocal ? undefined : proxyOf(env),
+    proxy: isLocal ? undefined : readProxies(env),
     onExchange: debugExchanges(io),
   })
   try {

@@ -10,11 +10,11 @@ import { createOutput, type View } from '../../../render/output.ts'
 import { verifyText } from '../../../render/verify-text.ts'
 import type { TokenReference } from '../named-token.ts'
 import {
-  FILES_NOT_READ,
+  FILES_NOT_READ_NOTE,
   ON_CHAIN_VIEW,
-  ownerOf,
   provenanceData,
   provenanceText,
+  resolveOwner,
   throwUnlessVerified,
   type VerifyNftFlags,
   verificationData,
@@ -31,12 +31,12 @@ const TOKEN_VIEW: View = {
   card: ({ content, ...record }) => [
     ...(ON_CHAIN_VIEW.card?.(record) ?? []),
     ['content', (content as ContentCheck).result.replace('_', ' ')],
-    ['token_uri', String((content as ContentCheck).token_uri ?? '').slice(0, MAX_URI)],
+    ['token_uri', String((content as ContentCheck).token_uri ?? '').slice(0, MAX_URI_CHARACTERS)],
   ],
 }
 
 /** Maximum length of a token URI in a card. A data URL that contains metadata is long. */
-const MAX_URI = 200
+const MAX_URI_CHARACTERS = 200
 
 /**
  * Proves from chain and storage that a token's metadata matches its collection's commitment, or else the CID in its
@@ -48,7 +48,7 @@ export async function proveToken(deps: Deps, givenFlags: VerifyNftFlags, token: 
   const resolved = await withOwner(deps, flags)
   const { content, differences, facts, block, blockchain } = await checkToken(deps, resolved, token)
   const proof = facts.isOfGdn ? await verifyToken(deps, flags, token) : null
-  const verification = withDifferences(proof?.verification ?? ofContent(content), differences)
+  const verification = withDifferences(proof?.verification ?? toVerification(content), differences)
   const provenance = proof?.provenance ?? null
   await output.one({
     nft_gdn_id: null,
@@ -74,12 +74,12 @@ export async function proveToken(deps: Deps, givenFlags: VerifyNftFlags, token: 
   else {
     const finding = content.cid === null ? 'is in the contract itself' : `matches its CID ${content.cid}`
     deps.io.note(safe(`The metadata of token ${token.tokenId} ${finding}, as of block ${block.number}.`))
-    if (facts.isOfGdn) deps.io.note(NO_COMMITMENT)
+    if (facts.isOfGdn) deps.io.note(NO_COMMITMENT_NOTE)
   }
-  deps.io.note(FILES_NOT_READ)
+  deps.io.note(FILES_NOT_READ_NOTE)
 }
 
-const NO_COMMITMENT =
+const NO_COMMITMENT_NOTE =
   "The collection has no commitment to the metadata, so gdn can't prove how the metadata was chosen."
 
 /**
@@ -92,13 +92,13 @@ async function withOwner(deps: Deps, flags: VerifyNftFlags): Promise<VerifyNftFl
   const settings = await deps.settings(flags)
   const blockchain = settings.blockchain?.value
   if (blockchain === undefined) throw requiredFlagError('--blockchain', 'Add --blockchain <name>.')
-  const receiver = await ownerOf(deps, settings, flags, flags.receiver, blockchain)
+  const receiver = await resolveOwner(deps, settings, flags, flags.receiver, blockchain)
   const problem = evmAddressProblem(receiver)
   if (problem !== null) throw wrongAddressError(receiver, problem, '--receiver')
   return { ...flags, receiver }
 }
 
-function ofContent({ result, reason }: ContentCheck): Verification {
+function toVerification({ result, reason }: ContentCheck): Verification {
   if (result === 'matches') return { verified: true }
   if (result !== 'differs') return { verified: null, reason: reason ?? 'unknown' }
   return {

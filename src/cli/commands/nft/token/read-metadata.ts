@@ -1,11 +1,11 @@
 import { GdnError } from '../../../../core/errors.ts'
 import type { Fetcher } from '../../../../files/fetcher.ts'
-import { metadataPlace, type ParsedMetadata, parseMetadata } from '../../../../verify/contract/token-uri.ts'
+import { type ParsedMetadata, parseMetadata, parseMetadataPlace } from '../../../../verify/contract/token-uri.ts'
 import { createStorageReader } from '../../../../verify/storage-reader.ts'
 import { VERSION } from '../../../version.ts'
 import type { GatewayAccess } from './gateway-access.ts'
 
-const MAX_BYTES = 4 * 1024 * 1024
+const MAX_METADATA_BYTES = 4 * 1024 * 1024
 const TIMEOUT_MS = 15_000
 
 /** Creates a fetcher for URLs from contracts. It never connects to private addresses. */
@@ -13,7 +13,7 @@ const createUrlFetcher = async (): Promise<Fetcher> =>
   (await import('../../../../files/fetcher.ts')).createFetcher({
     allowPrivate: false,
     userAgent: `gdn/${VERSION}`,
-    maxBytes: MAX_BYTES,
+    maxBytes: MAX_METADATA_BYTES,
     timeoutMs: TIMEOUT_MS,
   })
 
@@ -27,7 +27,7 @@ export async function readTokenMetadata(
   signal: AbortSignal,
   createFetcher: () => Promise<Pick<Fetcher, 'fetchFile' | 'close'>> = createUrlFetcher,
 ): Promise<ParsedMetadata> {
-  const place = metadataPlace(uri)
+  const place = parseMetadataPlace(uri)
   if (place.kind === 'data') {
     return place.content === null ? { problem: 'is in a malformed data URL' } : parseMetadata(place.content)
   }
@@ -36,14 +36,14 @@ export async function readTokenMetadata(
     return { problem: `can't be read, because its URI ${scheme}: gdn reads only data, ipfs, https and http URIs` }
   }
   if (place.kind === 'http' || (access === null && place.http !== null)) {
-    return await fromWeb(place.kind === 'http' ? place.url : (place.http ?? ''), signal, createFetcher)
+    return await fetchMetadata(place.kind === 'http' ? place.url : (place.http ?? ''), signal, createFetcher)
   }
   if (access === null) return { problem: "can't be read: no IPFS gateway is specified (--gateway)" }
-  const file = await createStorageReader({ ...access, maxBytes: MAX_BYTES }).read(place.url)
+  const file = await createStorageReader({ ...access, maxBytes: MAX_METADATA_BYTES }).read(place.url)
   return file.kind === 'bytes' ? parseMetadata(file.bytes) : { problem: `can't be read: ${file.message}` }
 }
 
-async function fromWeb(
+async function fetchMetadata(
   url: string,
   signal: AbortSignal,
   createFetcher: () => Promise<Pick<Fetcher, 'fetchFile' | 'close'>>,

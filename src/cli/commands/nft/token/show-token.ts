@@ -1,5 +1,5 @@
 import { checksumAddress } from '../../../../api/address.ts'
-import { isTraitType, readAttribute, shownValue } from '../../../../api/traits.ts'
+import { formatTraitValue, isTraitType, readAttribute } from '../../../../api/traits.ts'
 import { isRecord } from '../../../../core/json.ts'
 import type { Royalty } from '../../../../verify/contract/read-contract.ts'
 import { blockData } from '../../../connect/with-contract.ts'
@@ -18,7 +18,7 @@ const FIELDS = [
   ...['token_uri', 'metadata', 'royalty', 'total_supply', 'max_supply', 'contradictions', 'not_readable'],
 ]
 
-const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'token_id', card: cardOf }
+const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'token_id', card: toCard }
 
 /** Shows a token of any contract: the contract's data about the token, and its metadata. */
 export async function showToken(
@@ -55,7 +55,7 @@ export async function showToken(
   }
 }
 
-function cardOf(record: DataRecord): RecordCard {
+function toCard(record: DataRecord): RecordCard {
   const metadata = isRecord(record.metadata) ? record.metadata : {}
   const { name, description, image, attributes, ...otherMetadata } = metadata
   const royalty = record.royalty as Royalty | null
@@ -72,7 +72,7 @@ function cardOf(record: DataRecord): RecordCard {
     ['owner', record.owner],
     ['token_uri', shortText(record.token_uri)],
     ['image', shortText(image)],
-    ['attributes', attributesOf(attributes)],
+    ['attributes', formatAttributes(attributes)],
     [
       'other metadata',
       Object.entries(otherMetadata).map(([key, value]): CardRow => [shortText(key), shortText(value)]),
@@ -85,10 +85,10 @@ function cardOf(record: DataRecord): RecordCard {
 }
 
 /** Formats a value: attributes of OpenSea's metadata standard as pairs, and any other value as text. */
-function attributesOf(attributes: unknown): unknown {
+function formatAttributes(attributes: unknown): unknown {
   if (!Array.isArray(attributes) || !attributes.every(isRecord)) return shortText(attributes)
   return attributes.map((attribute): CardRow => {
-    const value = isTraitType(attribute.display_type) ? shownValue(readAttribute(attribute)) : attribute.value
+    const value = isTraitType(attribute.display_type) ? formatTraitValue(readAttribute(attribute)) : attribute.value
     return [shortText(attribute.trait_type ?? ''), shortText(value)]
   })
 }

@@ -1,7 +1,7 @@
 import { retryRead } from '../../../../client/retry-read.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import { ipfsPathParts, ipfsPlace } from '../../../../core/ipfs-url.ts'
-import { MAX_BLOCK_BYTES, matchesCid, parseCid, RAW } from '../../../../ipfs/cid.ts'
+import { MAX_BLOCK_BYTES, matchesCid, parseCid, RAW_CODEC } from '../../../../ipfs/cid.ts'
 import { findEntry, isDirectory, readNode, streamNode } from '../../../../ipfs/nodes.ts'
 import type { GatewayAccess } from './gateway-access.ts'
 
@@ -15,9 +15,9 @@ export type VerifiedFile =
   | { kind: 'unknown'; reason: string }
 
 const MAX_BLOCKS = 100
-const MAX_BYTES = 4 * 1024 * 1024
+const MAX_FILE_BYTES = 4 * 1024 * 1024
 const TIMEOUT_MS = 30_000
-const BLOCK = 'application/vnd.ipld.raw'
+const BLOCK_CONTENT_TYPE = 'application/vnd.ipld.raw'
 
 class UnverifiedContentError extends Error {
   readonly kind: 'differs' | 'unknown'
@@ -38,7 +38,7 @@ export async function readVerifiedFile(url: string, access: GatewayAccess): Prom
   const root = parseCid(text)
   if (root === null)
     return { kind: 'unknown', reason: 'its CID does not identify a file or directory with a sha2-256 hash' }
-  const blocks = checkedBlocks(access)
+  const blocks = createBlockReader(access)
   const nodeAt = async (cid: typeof root) => {
     const node = await readNode(blocks, cid)
     if (node === null)
@@ -58,24 +58,25 @@ export async function readVerifiedFile(url: string, access: GatewayAccess): Prom
     let size = 0
     for await (const bytes of streamNode(blocks, cid, node)) {
       size += bytes.length
-      if (size > MAX_BYTES)
-        throw new UnverifiedContentError('unknown', `${url} is larger than ${MAX_BYTES / 1024 / 1024} MiB`)
+      if (size > MAX_FILE_BYTES)
+        throw new UnverifiedContentError('unknown', `${url} is larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB`)
       parts.push(bytes)
     }
     return { kind: 'matches', bytes: Buffer.concat(parts), cid: cid.toString() }
   } catch (error) {
     if (error instanceof UnverifiedContentError) return { kind: error.kind, reason: error.message }
     if (access.signal.aborted) throw error
-    if (error instanceof GdnError && OF_GATEWAY.has(error.code)) return { kind: 'unknown', reason: error.message }
+    if (error instanceof GdnError && GATEWAY_ERROR_CODES.has(error.code))
+      return { kind: 'unknown', reason: error.message }
     // The blocks match their CIDs, but they don't form a file.
     return { kind: 'differs', reason: `${url} is not a well-formed file` }
   }
 }
 
-const OF_GATEWAY: ReadonlySet<string> = new Set(['unreachable', 'bad_answer', 'rate_limited'])
+const GATEWAY_ERROR_CODES: ReadonlySet<string> = new Set(['unreachable', 'bad_answer', 'rate_limited'])
 
 /** Returns a function that reads blocks from the gateway and checks each against its CID. */
-function checkedBlocks({ gateway, transport, clock, userAgent, signal }: GatewayAccess) {
+function createBlockReader({ gateway, transport, clock, userAgent, signal }: GatewayAccess) {
   const base = gateway.replace(/\/+$/, '').replace(/\/ipfs$/, '')
   const { origin } = new URL(base)
   let count = 0
@@ -87,7 +88,7 @@ function checkedBlocks({ gateway, transport, clock, userAgent, signal }: Gateway
         transport.request({
           method: 'GET',
           url: `${base}/ipfs/${text}?format=raw`,
-          headers: { accept: BLOCK, 'user-agent': userAgent },
+          headers: { accept: BLOCK_CONTENT_TYPE, 'user-agent': userAgent },
           timeoutMs: TIMEOUT_MS,
           maxBytes: MAX_BLOCK_BYTES,
           signal,
@@ -99,7 +100,7 @@ function checkedBlocks({ gateway, transport, clock, userAgent, signal }: Gateway
       if (cid !== null && matchesCid(cid, body)) return body
       // Gateways that don't support raw blocks ignore the requested format, and return the file to which the block
       // belongs.
-      const isBlock = headers['content-type']?.startsWith(BLOCK) === true || cid?.code === RAW
+      const isBlock = headers['content-type']?.startsWith(BLOCK_CONTENT_TYPE) === true || cid?.code === RAW_CODEC
       throw isBlock
         ? new UnverifiedContentError('differs', `${origin} returned content that does not match ${text}`)
         : new UnverifiedContentError('unknown', `${origin} does not return blocks, so the content can't be checked`)

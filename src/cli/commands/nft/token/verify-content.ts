@@ -1,9 +1,9 @@
 import { checksumAddress } from '../../../../api/address.ts'
-import { sameAddress } from '../../../../api/same-address.ts'
+import { isSameAddress } from '../../../../api/same-address.ts'
 import { decodeNumber } from '../../../../verify/abi.ts'
 import type { Difference } from '../../../../verify/compare-metadata.ts'
-import { type CallOutcome, problemOf } from '../../../../verify/contract/contract-reader.ts'
-import { metadataPlace, parseMetadata } from '../../../../verify/contract/token-uri.ts'
+import { type CallOutcome, problemOrNull } from '../../../../verify/contract/contract-reader.ts'
+import { parseMetadata, parseMetadataPlace } from '../../../../verify/contract/token-uri.ts'
 import type { Deps } from '../../../deps.ts'
 import type { TokenReference } from '../named-token.ts'
 import { withGateway } from './gateway-access.ts'
@@ -38,11 +38,11 @@ export async function checkToken(deps: Deps, flags: VerifyFlags, token: TokenRef
     const { receiver } = flags
     if (receiver === undefined) return
     if (facts.standard === 'erc1155') {
-      const [balance] = await reader.ask([
+      const [balance] = await reader.call([
         { signature: 'balanceOf(address,uint256)', args: [receiver.toLowerCase(), id], decode: decodeNumber },
       ])
-      differences.push(...differenceOfBalance(receiver, balance))
-    } else if (facts.owner === null || !sameAddress(facts.owner, receiver)) {
+      differences.push(...findBalanceDifferences(receiver, balance))
+    } else if (facts.owner === null || !isSameAddress(facts.owner, receiver)) {
       const found = facts.owner === null ? null : checksumAddress(facts.owner)
       differences.push({ what: 'owner', expected: receiver, found })
     }
@@ -51,10 +51,10 @@ export async function checkToken(deps: Deps, flags: VerifyFlags, token: TokenRef
   return { ...open, differences, content: await checkContent(deps, flags, open) }
 }
 
-function differenceOfBalance(receiver: string, balance: CallOutcome<bigint> | undefined): Difference[] {
+function findBalanceDifferences(receiver: string, balance: CallOutcome<bigint> | undefined): Difference[] {
   const what = `balance of ${receiver}`
   if (balance === undefined || 'problem' in balance) {
-    const why = balance === undefined ? 'has no response' : (problemOf(balance) ?? '')
+    const why = balance === undefined ? 'has no response' : (problemOrNull(balance) ?? '')
     return [{ what, expected: 'at least 1', found: `unknown: balanceOf(address,uint256) ${why}` }]
   }
   return balance.value > 0n ? [] : [{ what, expected: 'at least 1', found: '0' }]
@@ -66,7 +66,7 @@ async function checkContent(deps: Deps, flags: VerifyFlags, { facts, server }: O
     ...{ result, token_uri, cid, reason },
   })
   if (token_uri === null) return check('unknown', facts.not_readable.token_uri ?? 'the token has no URI')
-  const place = metadataPlace(token_uri)
+  const place = parseMetadataPlace(token_uri)
   if (place.kind === 'http')
     return check('not_verifiable', 'its metadata is at a web address, whose content can change')
   if (place.kind === 'other') {

@@ -12,7 +12,7 @@ interface Source {
  * Maximum age of cached fees in milliseconds. Fees are cached because any client may request them, and each read counts
  * against the provider's quota.
  */
-const FRESH_MS = 3_000
+const FEES_FRESH_MS = 3_000
 
 const caches = new WeakMap<Source, Map<EvmBlockchain, () => Promise<CurrentFees>>>()
 
@@ -21,7 +21,7 @@ export async function currentFees(chains: Source, blockchain: EvmBlockchain): Pr
   const cache = caches.get(chains) ?? new Map<EvmBlockchain, () => Promise<CurrentFees>>()
   caches.set(chains, cache)
   const read =
-    cache.get(blockchain) ?? rememberFor(FRESH_MS, async () => readNetworkFees(await chains.network(blockchain)))
+    cache.get(blockchain) ?? rememberFor(FEES_FRESH_MS, async () => readNetworkFees(await chains.network(blockchain)))
   cache.set(blockchain, read)
   return await read()
 }

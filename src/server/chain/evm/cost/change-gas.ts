@@ -9,9 +9,9 @@ import {
 } from '../gas-limits.ts'
 import { type DropGas, ENVELOPE_BYTES } from './drop-gas.ts'
 
-const WORD = 32
+const WORD_BYTES = 32
 /** Upper bound for the selector, offsets, lengths and scalar arguments of any call. */
-const HEAD_BYTES = 4 + 13 * WORD
+const HEAD_BYTES = 4 + 13 * WORD_BYTES
 
 type Facts = Pick<UnsignedChange, 'kind' | 'tokenIds'> & {
   /** The collection to deploy. */
@@ -22,16 +22,16 @@ type Facts = Pick<UnsignedChange, 'kind' | 'tokenIds'> & {
  * Returns the maximum gas and bytes of a change that is sent in a separate transaction. A change that shares a
  * transaction uses less.
  */
-export function gasOfChange(change: Facts): Pick<DropGas, 'gasLimit' | 'bytes'> {
+export function computeMaxChangeGas(change: Facts): Pick<DropGas, 'gasLimit' | 'bytes'> {
   const { name = '', symbol = '' } = change.collection ?? {}
   const texts = Buffer.byteLength(name) + Buffer.byteLength(symbol)
   return {
-    gasLimit: gasLimitOf(change),
-    bytes: ENVELOPE_BYTES + HEAD_BYTES + 2 * WORD * change.tokenIds.length + texts,
+    gasLimit: computeGasLimit(change),
+    bytes: ENVELOPE_BYTES + HEAD_BYTES + 2 * WORD_BYTES * change.tokenIds.length + texts,
   }
 }
 
-function gasLimitOf({ kind, tokenIds, collection }: Facts): bigint {
+function computeGasLimit({ kind, tokenIds, collection }: Facts): bigint {
   switch (kind) {
     case 'transfer':
       return TRANSFER_GAS_LIMIT

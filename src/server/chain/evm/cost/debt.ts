@@ -29,13 +29,13 @@ export interface Debt {
 }
 
 /** Parses a signed transaction. Computes the cost from the fees that the transaction offers. */
-export function callOf(raw: Hex): PendingCall {
+export function parsePendingCall(raw: Hex): PendingCall {
   const { nonce = 0, gas = 0n, value = 0n, gasPrice, maxFeePerGas } = parseTransaction(raw)
   return { nonce, cost: gas * (maxFeePerGas ?? gasPrice ?? 0n) + value, state: 'offered' }
 }
 
 /** Returns the funds that a signer needs for its pending transactions. `calls` must be sorted by nonce. */
-export function debtOf(calls: readonly PendingCall[], nextNonce: number): Debt {
+export function computeDebt(calls: readonly PendingCall[], nextNonce: number): Debt {
   const waiting = calls.filter(({ nonce }) => nonce >= nextNonce)
   return {
     due: waiting[0]?.cost ?? 0n,

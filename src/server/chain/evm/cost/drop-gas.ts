@@ -39,8 +39,8 @@ export interface MaxGas {
 const MAX_GRANTS = 161
 /** Size in bytes of a transaction without its call data: signature, fees and address. */
 export const ENVELOPE_BYTES = 110
-const WORD = 32
-const SELECTOR = 4
+const WORD_BYTES = 32
+const SELECTOR_BYTES = 4
 /** Number of words before the lists in the call data of a mint: start ID, two offsets and digest. */
 const HEAD_WORDS = 4
 /**
@@ -73,7 +73,7 @@ export class DropMeter {
   readonly #worst: MaxGas = { gasLimit: 0n, bytes: 0, smallestMint: 0n }
   #nfts = 0
   /** Maximum gas and bytes per NFT of any request. */
-  readonly #ofEach = { gas: 0, bytes: 0 }
+  readonly #maxPerNft = { gas: 0, bytes: 0 }
   #groups: ReceiverGroup[] = []
   #size = 0
   #sender: string | null = null
@@ -90,7 +90,7 @@ export class DropMeter {
   /** Adds NFTs for one receiver. If there is a sender, the NFTs are minted to the sender and then transferred. */
   add(receiver: string, count: number, sender: string | null = null): void {
     this.#addRequests(count, sender !== null)
-    if (sender !== this.#sender) this.#close()
+    if (sender !== this.#sender) this.#closeBundle()
     this.#sender = sender
     const bundleLimit = sender === null ? MAX_TOKENS_PER_CALL : MAX_GRANTS
     for (let remaining = count; remaining > 0; ) {
@@ -100,20 +100,20 @@ export class DropMeter {
       else this.#groups.push({ receiver: receiver as Hex, count: takenCount })
       this.#size += takenCount
       remaining -= takenCount
-      if (this.#size === bundleLimit) this.#close()
+      if (this.#size === bundleLimit) this.#closeBundle()
     }
   }
 
   addDeployment(): void {
-    this.#add(makeGas(SOME_COLLECTION), makeGasLimit(SOME_COLLECTION), makeBytes(SOME_COLLECTION))
+    this.#addTransaction(makeGas(SOME_COLLECTION), makeGasLimit(SOME_COLLECTION), makeBytes(SOME_COLLECTION))
     this.#addApart(1, makeGas(SOME_COLLECTION))
     this.#worst.gasLimit += makeGasLimit(LARGEST_COLLECTION)
     this.#worst.bytes += makeBytes(LARGEST_COLLECTION)
   }
 
   total(): DropGas {
-    this.#close()
-    const each = { gasLimit: BigInt(this.#ofEach.gas), bytes: this.#ofEach.bytes }
+    this.#closeBundle()
+    const each = { gasLimit: BigInt(this.#maxPerNft.gas), bytes: this.#maxPerNft.bytes }
     const apart = { ...this.#apart, bytes: this.#worst.bytes }
     return { ...this.#total, apart, worst: { ...this.#worst }, reserved: { nfts: this.#nfts, each } }
   }
@@ -126,7 +126,7 @@ export class DropMeter {
     const bytesOf = (nfts: number) => (isGrant ? grantBytes(nfts) : mintBytes(1))
     this.#nfts += count
     for (const size of [Math.min(count, this.#requestNfts), count % this.#requestNfts]) {
-      if (size > 0) this.#reserve(maxPerNft({ count: size, isGrant, isDynamic: this.#dynamic }))
+      if (size > 0) this.#reserve(computeMaxGasPerNft({ count: size, isGrant, isDynamic: this.#dynamic }))
     }
     // A larger request may need several transactions.
     const nftsPerRequest = Math.min(this.#requestNfts, REQUEST_NFTS)
@@ -146,8 +146,8 @@ export class DropMeter {
   }
 
   #reserve({ gas, bytes }: { gas: number; bytes: number }): void {
-    this.#ofEach.gas = Math.max(this.#ofEach.gas, gas)
-    this.#ofEach.bytes = Math.max(this.#ofEach.bytes, bytes)
+    this.#maxPerNft.gas = Math.max(this.#maxPerNft.gas, gas)
+    this.#maxPerNft.bytes = Math.max(this.#maxPerNft.bytes, bytes)
   }
 
   #addApart(transactions: number, gasOfEach: number): void {
@@ -155,21 +155,21 @@ export class DropMeter {
     this.#apart.gas += BigInt(transactions) * BigInt(gasOfEach)
   }
 
-  #close(): void {
+  #closeBundle(): void {
     const [groups, size] = [this.#groups, this.#size]
     if (size === 0) return
     if (this.#sender === null) {
-      this.#add(
+      this.#addTransaction(
         mintGas(groups, false, this.#dynamic),
         mintGasLimit(groups, true, this.#dynamic),
         mintBytes(groups.length),
       )
-    } else this.#add(grantGas(size), grantGasLimit(Array(size)), grantBytes(size))
+    } else this.#addTransaction(grantGas(size), grantGasLimit(Array(size)), grantBytes(size))
     this.#groups = []
     this.#size = 0
   }
 
-  #add(gas: number, gasLimit: bigint, bytes: number): void {
+  #addTransaction(gas: number, gasLimit: bigint, bytes: number): void {
     this.#total.transactions += 1
     this.#total.gas += BigInt(gas)
     this.#total.gasLimit += gasLimit
@@ -179,26 +179,35 @@ export class DropMeter {
 
 /** Returns the size in bytes of a transaction that deploys a collection. Name and symbol are padded to whole words. */
 export const makeBytes = ({ name, symbol }: { name: string; symbol: string }): number =>
-  ENVELOPE_BYTES + SELECTOR + WORD * (MAKE_WORDS + countWords(name) + countWords(symbol))
+  ENVELOPE_BYTES + SELECTOR_BYTES + WORD_BYTES * (MAKE_WORDS + countWords(name) + countWords(symbol))
 
-const countWords = (text: string): number => Math.ceil(Buffer.byteLength(text) / WORD)
+const countWords = (text: string): number => Math.ceil(Buffer.byteLength(text) / WORD_BYTES)
 
 /**
  * Returns the size in bytes of a mint. Its call data has a list of receivers and a list of counts, each with a length.
  */
 export const mintBytes = (groupCount: number): number =>
-  ENVELOPE_BYTES + SELECTOR + WORD * (HEAD_WORDS + 2 * (1 + groupCount))
-export const grantBytes = (receivers: number): number => ENVELOPE_BYTES + SELECTOR + WORD * (HEAD_WORDS + 1 + receivers)
+  ENVELOPE_BYTES + SELECTOR_BYTES + WORD_BYTES * (HEAD_WORDS + 2 * (1 + groupCount))
+export const grantBytes = (receivers: number): number =>
+  ENVELOPE_BYTES + SELECTOR_BYTES + WORD_BYTES * (HEAD_WORDS + 1 + receivers)
 
 /** Returns the maximum gas and bytes per NFT of a request for one receiver. */
-export function maxPerNft({ count, isGrant, isDynamic }: { count: number; isGrant: boolean; isDynamic: boolean }) {
+export function computeMaxGasPerNft({
+  count,
+  isGrant,
+  isDynamic,
+}: {
+  count: number
+  isGrant: boolean
+  isDynamic: boolean
+}) {
   const limit = isGrant ? grantGasLimit(Array(count)) : mintGasLimit([{ receiver: '0x', count }], true, isDynamic)
   const bytes = isGrant ? grantBytes(count) : mintBytes(1)
   return { gas: Math.ceil(Number(limit) / count), bytes: Math.ceil(bytes / count) }
 }
 
 /** Maximum gas and bytes of a transaction with a single NFT. */
-export const ONE_NFT: Pick<DropGas, 'gasLimit' | 'bytes'> = {
+export const ONE_NFT_MAX_GAS: Pick<DropGas, 'gasLimit' | 'bytes'> = {
   gasLimit: mintGasLimit([{ receiver: '0x', count: 1 }]),
   bytes: mintBytes(1),
 }

@@ -2,7 +2,7 @@ import type { MaxCostFees } from '../../fees.ts'
 import type { NeededForAll } from '../../missing-funds.ts'
 import type { Fees } from '../network.ts'
 import { type DropGas, DropMeter, type MaxGas } from './drop-gas.ts'
-import { maxCostOf } from './network-fees.ts'
+import { computeMaxCost } from './network-fees.ts'
 
 /** Gas limit of a large request. A signer signs only if it can pay for this much gas. */
 const RESERVE_GAS = 3_000_000n
@@ -11,8 +11,8 @@ const RESERVE_GAS = 3_000_000n
  * Returns the balance in wei that one signer needs to complete a drop at these fees. It is the maximum cost of the
  * transactions plus the reserve that the signer needs to sign the last of them.
  */
-export const fundingFor = (worst: MaxGas, fees: MaxCostFees): bigint =>
-  maxCostOf(worst, fees) + reserveFor(worst.smallestMint, fees)
+export const computeFunding = (worst: MaxGas, fees: MaxCostFees): bigint =>
+  computeMaxCost(worst, fees) + computeReserve(worst.smallestMint, fees)
 
 /**
  * Returns the reserve in wei that a signer must have in addition to the cost of its last transaction before it signs
@@ -20,7 +20,7 @@ export const fundingFor = (worst: MaxGas, fees: MaxCostFees): bigint =>
  *
  * @param smallest gas limit of the signer's smallest transaction; 0 if it isn't known
  */
-export const reserveFor = (smallest: bigint, { offered }: Pick<MaxCostFees, 'offered'>): bigint =>
+export const computeReserve = (smallest: bigint, { offered }: Pick<MaxCostFees, 'offered'>): bigint =>
   smallest < RESERVE_GAS ? (RESERVE_GAS - smallest) * offered : 0n
 
 /** The funds that waiting NFTs need. */
@@ -37,10 +37,10 @@ const isBelow = (gas: bigint, other: bigint): boolean => gas > 0n && (other === 
 type Mints = readonly { sender: string | null; dynamic: number; count: number }[]
 
 /** The gas of mints in bundles, with their maximum totals. */
-export type GasOfMints = Pick<DropGas, 'gasLimit' | 'bytes' | 'worst'>
+export type MintGas = Pick<DropGas, 'gasLimit' | 'bytes' | 'worst'>
 
 /** Returns the gas that mints use, as `gdn cost` computes it for a drop. */
-export function gasOfMints(mints: Mints): GasOfMints {
+export function computeMintGas(mints: Mints): MintGas {
   const meters = [new DropMeter(false), new DropMeter(true)] as const
   for (const [index, { sender, dynamic, count }] of mints.entries())
     meters[dynamic === 0 ? 0 : 1].add(String(index), count, sender)
@@ -58,13 +58,13 @@ export function gasOfMints(mints: Mints): GasOfMints {
 }
 
 /** Returns the funds that one signer needs to mint NFTs. */
-export function fundsOfMints(mints: Mints, fees: MaxCostFees): WaitingFunds {
-  const { worst } = gasOfMints(mints)
-  const reserve = reserveFor(worst.smallestMint, fees)
+export function computeMintFunds(mints: Mints, fees: MaxCostFees): WaitingFunds {
+  const { worst } = computeMintGas(mints)
+  const reserve = computeReserve(worst.smallestMint, fees)
   const nfts = mints.reduce((sum, { count }) => sum + count, 0)
-  return { nfts, wei: maxCostOf(worst, fees) + reserve, reserve, held: 0 }
+  return { nfts, wei: computeMaxCost(worst, fees) + reserve, reserve, held: 0 }
 }
 
 /** Returns the balance in wei that a signer needs for a new transaction, in addition to its pending transactions. */
 export const minSignerFunds = ({ maxFeePerGas }: Pick<Fees, 'maxFeePerGas'>): bigint =>
-  reserveFor(0n, { offered: maxFeePerGas })
+  computeReserve(0n, { offered: maxFeePerGas })

@@ -4,7 +4,7 @@ import type { CurrentFees, MaxCostFees, NetworkFees } from '../../fees.ts'
 import { RpcError } from '../../rpc/rpc-response.ts'
 import { encodeMint } from '../collection.ts'
 import { EMBEDDED_FEES } from '../evm-signer.ts'
-import { type EvmNetwork, type Fees, type Hex, readQuantity } from '../network.ts'
+import { type EvmNetwork, type Fees, type Hex, parseQuantity } from '../network.ts'
 import type { DropGas } from './drop-gas.ts'
 
 /** Costs of transactions in wei. */
@@ -22,7 +22,7 @@ const RECENT_BLOCKS = 20
 const PERCENTILES = [10, 50, 90]
 
 /** Returns the cost of transactions at these fees. */
-export function costOf({ gas, bytes }: Pick<DropGas, 'gas' | 'bytes'>, { data, ...fees }: NetworkFees): Cost {
+export function computeCost({ gas, bytes }: Pick<DropGas, 'gas' | 'bytes'>, { data, ...fees }: NetworkFees): Cost {
   const dataFee = (data.fee * BigInt(bytes)) / BigInt(data.bytes)
   const all = gas + (data.gas * BigInt(bytes)) / BigInt(data.bytes)
   const at = (price: bigint) => all * price + dataFee
@@ -30,17 +30,17 @@ export function costOf({ gas, bytes }: Pick<DropGas, 'gas' | 'bytes'>, { data, .
 }
 
 /** Returns the maximum cost of transactions that are signed at these fees. Includes a margin for rising data fees. */
-export function maxCostOf(
+export function computeMaxCost(
   { gasLimit, bytes }: Pick<DropGas, 'gasLimit' | 'bytes'>,
   { data, offered }: MaxCostFees,
 ): bigint {
   const length = BigInt(data.bytes)
-  const gas = gasLimit + ceilDiv(data.gas * BigInt(bytes), length) * DATA_MARGIN
-  return gas * offered + ceilDiv(data.fee * BigInt(bytes), length) * DATA_MARGIN
+  const gas = gasLimit + ceilDiv(data.gas * BigInt(bytes), length) * DATA_FEE_FACTOR
+  return gas * offered + ceilDiv(data.fee * BigInt(bytes), length) * DATA_FEE_FACTOR
 }
 
 /** The factor by which data fees may rise. */
-const DATA_MARGIN = 2n
+const DATA_FEE_FACTOR = 2n
 const ceilDiv = (a: bigint, b: bigint): bigint => (a + b - 1n) / b
 
 /**
@@ -56,11 +56,11 @@ export async function readNetworkFees({
     readDataFee(request),
     publicNetwork?.suggestFees() ?? EMBEDDED_FEES,
   ])
-  const prices = pricesIn(history, suggested) ?? onePrice(readFee(await request('eth_gasPrice', [])))
+  const prices = computePrices(history, suggested) ?? toUniformPrices(parseFee(await request('eth_gasPrice', [])))
   return { ...prices, offered: suggested.maxFeePerGas, data }
 }
 
-type Ask = EvmNetwork['request']
+type RpcRequest = EvmNetwork['request']
 
 interface FeeHistory {
   /** The base fee of each block. The additional last entry is for the next block. */
@@ -70,7 +70,7 @@ interface FeeHistory {
 }
 
 /** Returns the value if it is a list; otherwise an empty list. */
-const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 /** A billion coins in wei. No network has fees this high. */
 const IMPOSSIBLE_FEE = 10n ** 27n
@@ -80,30 +80,30 @@ const IMPOSSIBLE_FEE = 10n ** 27n
  *
  * @throws GdnError `unreachable` for a fee that no network can have
  */
-function readFee(value: unknown): bigint {
-  const fee = readQuantity(value)
+function parseFee(value: unknown): bigint {
+  const fee = parseQuantity(value)
   if (fee >= IMPOSSIBLE_FEE) throw new GdnError('unreachable', 'a node returned an impossible fee')
   return fee
 }
 
 type Prices = Omit<CurrentFees, 'data' | 'offered'>
 
-const readHistory = (request: Ask): Promise<FeeHistory | null> =>
-  orNull(request<FeeHistory | null>('eth_feeHistory', [numberToHex(RECENT_BLOCKS), 'latest', PERCENTILES]))
+const readHistory = (request: RpcRequest): Promise<FeeHistory | null> =>
+  nullOnRpcError(request<FeeHistory | null>('eth_feeHistory', [numberToHex(RECENT_BLOCKS), 'latest', PERCENTILES]))
 
-const onePrice = (price: bigint): Prices => ({ low: price, typical: price, high: price, base: price })
+const toUniformPrices = (price: bigint): Prices => ({ low: price, typical: price, high: price, base: price })
 
 /** Returns the prices of recent blocks; null for a network without base fees. */
-function pricesIn(history: FeeHistory | null, suggested: Fees): Prices | null {
-  const bases = listIn(history?.baseFeePerGas).map(readFee)
+function computePrices(history: FeeHistory | null, suggested: Fees): Prices | null {
+  const bases = toList(history?.baseFeePerGas).map(parseFee)
   const next = bases.pop()
   if (next === undefined || bases.length === 0) return null
   // Blocks without transactions have no priority fees.
-  const rewards = listIn(history?.reward)
-    .map((fees) => listIn(fees).map(readFee))
+  const rewards = toList(history?.reward)
+    .map((fees) => toList(fees).map(parseFee))
     .filter((fees) => fees.some((fee) => fee > 0n))
   // If no block has priority fees, assume that transactions pay the suggested priority fee.
-  const suggestedTip = tipOf(suggested, next)
+  const suggestedTip = computeTip(suggested, next)
   const reward = (index: number) =>
     rewards.length === 0
       ? suggestedTip
@@ -123,7 +123,7 @@ function pricesIn(history: FeeHistory | null, suggested: Fees): Prices | null {
 }
 
 /** Returns the priority fee that a transaction with these fees pays at a base fee. */
-function tipOf({ maxFeePerGas, maxPriorityFeePerGas }: Fees, baseFee: bigint): bigint {
+function computeTip({ maxFeePerGas, maxPriorityFeePerGas }: Fees, baseFee: bigint): bigint {
   const aboveBase = maxFeePerGas > baseFee ? maxFeePerGas - baseFee : 0n
   return aboveBase < maxPriorityFeePerGas ? aboveBase : maxPriorityFeePerGas
 }
@@ -136,14 +136,14 @@ function percentile(values: readonly bigint[], percent: number): bigint {
 const sortAmounts = (values: readonly bigint[]): bigint[] => values.toSorted((a, b) => (a < b ? -1 : Number(a > b)))
 
 /** `GasPriceOracle` of OP Stack networks. The data fee is paid in addition to gas. */
-const OP_STACK = '0x420000000000000000000000000000000000000F'
+const OP_STACK_ORACLE = '0x420000000000000000000000000000000000000F'
 /** `L1GasPriceOracle` of Scroll, which has the same function as the oracle of OP Stack networks. */
-const SCROLL = '0x5300000000000000000000000000000000000002'
+const SCROLL_ORACLE = '0x5300000000000000000000000000000000000002'
 /**
  * `NodeInterface` of Arbitrum networks, which isn't a contract: nodes implement it. These networks charge gas for data.
  */
-const ARBITRUM = '0x00000000000000000000000000000000000000C8'
-const ORACLES = parseAbi([
+const ARBITRUM_ORACLE = '0x00000000000000000000000000000000000000C8'
+const ORACLES_ABI = parseAbi([
   'function getL1Fee(bytes unsignedTransaction) view returns (uint256)',
   'function gasEstimateL1Component(address to, bool contractCreation, bytes data) payable returns (uint64 gasEstimateForL1, uint256 baseFee, uint256 l1BaseFeeEstimate)',
 ])
@@ -156,22 +156,26 @@ const SAMPLE_FEE = 1_000_000_000n
  * Reads the data fee of a typical mint. Detects the kind of network by its oracle, because other networks have no
  * contract at the oracle's address.
  */
-export async function readDataFee(request: Ask): Promise<NetworkFees['data']> {
+export async function readDataFee(request: RpcRequest): Promise<NetworkFees['data']> {
   const { call, raw } = sample()
   const bytes = (raw.length - 2) / 2
-  const ask = async (to: Hex, data: Hex): Promise<Hex | null> => {
-    const response = await orNull(request<unknown>('eth_call', [{ to, data }, 'latest']))
+  const callOracle = async (to: Hex, data: Hex): Promise<Hex | null> => {
+    const response = await nullOnRpcError(request<unknown>('eth_call', [{ to, data }, 'latest']))
     return typeof response === 'string' && /^0x([0-9a-f]{64}){1,3}$/i.test(response) ? (response as Hex) : null
   }
-  const fee = encodeFunctionData({ abi: ORACLES, functionName: 'getL1Fee', args: [raw] })
+  const fee = encodeFunctionData({ abi: ORACLES_ABI, functionName: 'getL1Fee', args: [raw] })
   const gas = encodeFunctionData({
-    abi: ORACLES,
+    abi: ORACLES_ABI,
     functionName: 'gasEstimateL1Component',
-    args: [OP_STACK, false, call],
+    args: [OP_STACK_ORACLE, false, call],
   })
-  const [opStack, scroll, arbitrum] = await Promise.all([ask(OP_STACK, fee), ask(SCROLL, fee), ask(ARBITRUM, gas)])
+  const [opStack, scroll, arbitrum] = await Promise.all([
+    callOracle(OP_STACK_ORACLE, fee),
+    callOracle(SCROLL_ORACLE, fee),
+    callOracle(ARBITRUM_ORACLE, gas),
+  ])
   const charged = opStack ?? scroll
-  if (charged !== null) return { bytes, fee: readFee(charged.slice(0, 66)), gas: 0n }
+  if (charged !== null) return { bytes, fee: parseFee(charged.slice(0, 66)), gas: 0n }
   if (arbitrum === null) return { bytes, fee: 0n, gas: 0n }
   return { bytes, fee: 0n, gas: decodeAbiParameters([{ type: 'uint64' }], arbitrum)[0] }
 }
@@ -188,7 +192,7 @@ function sample(): { call: Hex; raw: Hex } {
     type: 'eip1559',
     chainId: 1,
     nonce: 1000,
-    to: OP_STACK,
+    to: OP_STACK_ORACLE,
     gas: SAMPLE_GAS,
     data: call,
     ...fees,
@@ -197,7 +201,7 @@ function sample(): { call: Hex; raw: Hex } {
 }
 
 /** Resolves with the result of a call, or with null if the node rejects the call. Rethrows any other error. */
-async function orNull<Value>(asking: Promise<Value>): Promise<Value | null> {
+async function nullOnRpcError<Value>(asking: Promise<Value>): Promise<Value | null> {
   try {
     return await asking
   } catch (error) {

@@ -1,16 +1,16 @@
 import { parseTransaction } from 'viem'
 import type { Blockchain } from '../../../../api/blockchains.ts'
 import { maxBigint } from '../../../../core/units.ts'
-import { attemptsOf, CANCELS } from '../../../store/attempts.ts'
+import { CANCELS, listAttempts } from '../../../store/attempts.ts'
 import { type LimitedRun, limitedRuns } from '../../../store/run-costs.ts'
 import type { Db } from '../../../store/schema.ts'
-import { listSignedOf } from '../../../store/transactions.ts'
+import { listSignedTransactions } from '../../../store/transactions.ts'
 import { hasMaxCost, type NetworkFees } from '../../fees.ts'
 import type { EvmNetwork, Fees, Hex } from '../network.ts'
-import { callOf, type PendingCall } from './debt.ts'
+import { type PendingCall, parsePendingCall } from './debt.ts'
 import { readDataFee } from './network-fees.ts'
 import { offeredFees, raiseFees } from './replacement-fees.ts'
-import { budgetOf, dataCost, maxCostOfSignings } from './run-budget.ts'
+import { dataCost, maxCostOfSignings, readRunBudget } from './run-budget.ts'
 import { limitFees } from './run-fee.ts'
 
 /** A pending transaction with the fields that determine its replacement. */
@@ -45,7 +45,7 @@ export interface Replacement<Row extends Unmined> {
  *
  * @param maxFee the maximum gas price of the run; null without a limit
  */
-export async function replacementsOf<Row extends Unmined>(
+export async function computeReplacements<Row extends Unmined>(
   db: Db,
   transactions: readonly Row[],
   maxFee: string | null,
@@ -57,7 +57,7 @@ export async function replacementsOf<Row extends Unmined>(
     return fees.maxFeePerGas < current.base ? [{ transaction, call, fees }] : []
   })
   if (low.length === 0) return []
-  const attempts = await attemptsOf(
+  const attempts = await listAttempts(
     db,
     low.map(({ transaction }) => transaction.id),
   )
@@ -74,15 +74,15 @@ export async function replacementsOf<Row extends Unmined>(
 }
 
 /** Returns the pending transactions of a signer, each with the fees at which it is expected to be mined. */
-export async function pendingCalls(
+export async function readPendingCalls(
   db: Db,
   { blockchain, request }: Pick<EvmNetwork, 'request'> & { blockchain: Blockchain },
   signer: string,
   suggested: Fees,
 ): Promise<PendingCall[]> {
-  const rows = await listSignedOf(db, blockchain, signer)
+  const rows = await listSignedTransactions(db, blockchain, signer)
   const { baseFee: base = 0n } = suggested
-  const calls = new Map(rows.map(({ id, raw }) => [id, callOf(raw as Hex)]))
+  const calls = new Map(rows.map(({ id, raw }) => [id, parsePendingCall(raw as Hex)]))
   const low = rows.filter(({ raw }) => offeredFees(parseTransaction(raw as Hex)).maxFeePerGas < base)
   if (low.length === 0) return [...calls.values()]
   const current = { suggested, base, data: await readDataFee(request) }
@@ -93,8 +93,8 @@ export async function pendingCalls(
     for (const id of collections) runs.push(...(await limitedRuns(db, id)).filter(({ run }) => run === name))
     const run = runs[0] ?? null
     const upperBound = { offered: suggested.maxFeePerGas, data: current.data }
-    let unspent = run !== null && hasMaxCost(run) ? (await budgetOf(db, run, upperBound)).unspent : null
-    for (const { transaction, raised, cost, increase } of await replacementsOf(
+    let unspent = run !== null && hasMaxCost(run) ? (await readRunBudget(db, run, upperBound)).unspent : null
+    for (const { transaction, raised, cost, increase } of await computeReplacements(
       db,
       rowsOfRun,
       run?.max_fee ?? null,
@@ -102,7 +102,7 @@ export async function pendingCalls(
     )) {
       const isHeld = (run?.max_fee != null && raised > BigInt(run.max_fee)) || (unspent !== null && increase > unspent)
       if (!isHeld && unspent !== null) unspent -= increase
-      const call = callOf(transaction.raw as Hex)
+      const call = parsePendingCall(transaction.raw as Hex)
       calls.set(transaction.id, isHeld ? { ...call, state: 'held' } : { ...call, cost, state: 'raised' })
     }
   }

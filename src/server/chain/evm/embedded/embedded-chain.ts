@@ -5,12 +5,12 @@ import type { Now } from '../../../../core/time.ts'
 import type { BlockJournal } from '../../../store/block-journal.ts'
 import { isUnreachable, RpcError } from '../../rpc/rpc-response.ts'
 import type { EvmNetwork, EvmReceipt, Hex } from '../network.ts'
-import { receiptOf } from '../receipt.ts'
+import { parseReceipt } from '../receipt.ts'
 import { findAnvil } from './anvil-binary.ts'
 import { type AnvilProcess, spawnAnvil } from './anvil-process.ts'
 import type { Tip } from './mine.ts'
 import { connectNode, type NodeRpc } from './node-rpc.ts'
-import { endOrphan, nodeFilesOf, removePidfile, writePidfile } from './pidfile.ts'
+import { endOrphan, removePidfile, resolveNodeFiles, writePidfile } from './pidfile.ts'
 import { replayJournal } from './replay.ts'
 import { sendRaw } from './send-raw.ts'
 import { createSequencer } from './sequencer.ts'
@@ -72,7 +72,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
   const { blockchain, chainId, journal, now = Date.now, onEvent = () => {}, onBlocks = () => {} } = options
   const binary = options.binary ?? findAnvil()
   mkdirSync(options.stateDir, { recursive: true, mode: 0o700 })
-  const { pidfile, home, marker } = nodeFilesOf(options.stateDir, blockchain)
+  const { pidfile, home, marker } = resolveNodeFiles(options.stateDir, blockchain)
   const genesis = { chainId, timestamp: journal.genesisTimestamp }
   const root = { hash: genesisHash(genesis), timestamp: genesis.timestamp }
   let tip: Tip | undefined
@@ -93,12 +93,18 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
       const replayed = await catchUp(rpc)
       tip = replayed.tip
       const milliseconds = Math.round(performance.now() - since)
-      onEvent({ type: 'ready', pid: child.pid, height: tip.number, transactions: replayed.transactions, milliseconds })
+      onEvent({
+        type: 'ready',
+        pid: child.pid,
+        height: tip.number,
+        transactions: replayed.transactionCount,
+        milliseconds,
+      })
       onBlocks()
       return { rpc, process: child, tip, isAlive: true }
     } catch (error) {
       rpc.close()
-      await end(child)
+      await killProcess(child)
       throw error
     } finally {
       signal.removeEventListener('abort', abort)
@@ -122,11 +128,11 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
   const supervisor: Supervisor = superviseNode(boot, (pid, reason) => onEvent({ type: 'died', pid, reason }))
 
   /** Reads from the current node. If the node exits during a repeatable read, the read is retried on the next node. */
-  async function onNode<Result>(use: (rpc: NodeRpc) => Promise<Result>, repeatable: boolean): Promise<Result> {
+  async function onNode<Result>(read: (rpc: NodeRpc) => Promise<Result>, repeatable: boolean): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       const node = await supervisor.node()
       try {
-        return await use(node.rpc)
+        return await read(node.rpc)
       } catch (error) {
         if (!isUnreachable(error) || !repeatable || attempt === ATTEMPTS) throw error
         // The connection breaks shortly before the exit event.
@@ -204,13 +210,13 @@ async function readReceipts(rpc: NodeRpc, hashes: readonly Hex[]): Promise<(EvmR
     const responses = await rpc.batch(chunk.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })))
     for (const response of responses) {
       if ('error' in response) throw response.error
-      receipts.push(receiptOf(response.result))
+      receipts.push(parseReceipt(response.result))
     }
   }
   return receipts
 }
 
-async function end(child: AnvilProcess): Promise<void> {
+async function killProcess(child: AnvilProcess): Promise<void> {
   child.kill()
   await child.exited
 }

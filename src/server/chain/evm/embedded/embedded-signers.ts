@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import * as z from 'zod'
 import { GdnError } from '../../../../core/errors.ts'
 import { parseJson } from '../../../../core/json.ts'
-import { type SecretPlace, secretInFile } from '../../../data-dir/secret-in-file.ts'
+import { readOrCreateSecret, type SecretPlace } from '../../../data-dir/secret-in-file.ts'
 import type { Signer, Signers } from '../evm-signer.ts'
 import type { Hex } from '../network.ts'
 
-const FILE = 'signers.json'
+const SIGNERS_FILE_NAME = 'signers.json'
 
-const hexKey = z.templateLiteral(['0x', z.string().regex(/^[0-9a-f]{64}$/)])
-const signersFile = z.strictObject({ version: z.literal(1), admin: hexKey, operator: hexKey })
+const hexKeySchema = z.templateLiteral(['0x', z.string().regex(/^[0-9a-f]{64}$/)])
+const signersFileSchema = z.strictObject({ version: z.literal(1), admin: hexKeySchema, operator: hexKeySchema })
 
 export interface EmbeddedSigners extends Signers {
   readonly admin: Signer
@@ -24,11 +24,11 @@ export type LazySigners = () => Promise<EmbeddedSigners>
  * IDs as public networks.
  */
 export async function openEmbeddedSigners(dataDir: string, store: SecretPlace['store'] = null): Promise<LazySigners> {
-  const { text, place } = await secretInFile(
-    { dataDir, file: FILE, store },
+  const { text, place } = await readOrCreateSecret(
+    { dataDir, file: SIGNERS_FILE_NAME, store },
     () => `${JSON.stringify({ version: 1, admin: randomEvmKey(), operator: randomEvmKey() })}\n`,
   )
-  const parsed = signersFile.safeParse(parseJson(text))
+  const parsed = signersFileSchema.safeParse(parseJson(text))
   if (!parsed.success) {
     throw new GdnError('data_dir', `${place} is damaged or was written by a newer version of gdn`, {
       hint: 'Restore the keys from a backup. Without the keys, the embedded chains can no longer mint.',

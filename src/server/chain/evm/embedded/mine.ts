@@ -11,7 +11,7 @@ export interface Tip {
    * Number of transactions that remain in the pool, because they didn't fit into the block or wait for an earlier
    * nonce.
    */
-  waiting: number
+  waitingCount: number
 }
 
 interface BlockHeader {

@@ -31,7 +31,7 @@ export function connectNode(port: number, host = '127.0.0.1'): NodeRpc {
   const post = (body: unknown) => postJson(agent, { host, port }, body)
   return {
     async call<Result>(method: string, params: readonly unknown[] = []) {
-      const response = nodeResponseOf(await post({ jsonrpc: '2.0', id: 0, method, params }))
+      const response = parseNodeResponse(await post({ jsonrpc: '2.0', id: 0, method, params }))
       if ('error' in response) throw response.error
       return response.result as Result
     },
@@ -41,7 +41,7 @@ export function connectNode(port: number, host = '127.0.0.1'): NodeRpc {
       if (!Array.isArray(body) || body.length !== calls.length)
         throw nodeUnreachableError('returned an invalid response to a batch')
       const responses = new Map(body.map((response: { id: number }) => [response.id, response]))
-      return calls.map((_, id) => nodeResponseOf(responses.get(id)))
+      return calls.map((_, id) => parseNodeResponse(responses.get(id)))
     },
     close: () => agent.destroy(),
   }
@@ -51,7 +51,7 @@ export function nodeUnreachableError(problem: string, cause?: unknown): GdnError
   return new GdnError('unreachable', `the embedded chain ${problem}`, { hint: 'Try again.', cause })
 }
 
-function nodeResponseOf(response: unknown): RpcResponse {
+function parseNodeResponse(response: unknown): RpcResponse {
   const { result, error } = (response ?? {}) as { result?: unknown; error?: Partial<RpcError> }
   if (error !== undefined)
     return { error: new RpcError(error.code ?? RPC_ERRORS.internal, error.message ?? '', error.data) }

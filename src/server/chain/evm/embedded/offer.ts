@@ -25,9 +25,13 @@ export async function submit(rpc: NodeRpc, raws: readonly Hex[]): Promise<RpcRes
 /**
  * Submits the transactions and classifies the responses. Doesn't submit transactions that are signed for another chain.
  */
-export async function offer(rpc: NodeRpc, chainId: number, raws: readonly Hex[]): Promise<BroadcastOutcome[]> {
+export async function offerTransactions(
+  rpc: NodeRpc,
+  chainId: number,
+  raws: readonly Hex[],
+): Promise<BroadcastOutcome[]> {
   const foreign = raws.map((raw) => (legacyChainId(raw) ?? chainId) !== chainId)
-  const outcomes = await offerOurs(
+  const outcomes = await offerOwnTransactions(
     rpc,
     raws.filter((_, index) => !foreign[index]),
   )
@@ -35,7 +39,7 @@ export async function offer(rpc: NodeRpc, chainId: number, raws: readonly Hex[])
   return raws.flatMap((raw, index) => {
     if (!foreign[index]) return outcomes[next++] ?? []
     const reason = `the transaction is signed for a chain other than ${chainId}`
-    return { hash: hashOf(raw), outcome: 'rejected', reason }
+    return { hash: hashTransaction(raw), outcome: 'rejected', reason }
   })
 }
 
@@ -43,14 +47,14 @@ export async function offer(rpc: NodeRpc, chainId: number, raws: readonly Hex[])
  * Submits transactions of this chain. A rejected transaction is `known` if the node has the same bytes in its pool or
  * in a block, regardless of the error message ("nonce too low", "already imported").
  */
-async function offerOurs(rpc: NodeRpc, raws: readonly Hex[]): Promise<BroadcastOutcome[]> {
+async function offerOwnTransactions(rpc: NodeRpc, raws: readonly Hex[]): Promise<BroadcastOutcome[]> {
   const responses = await submit(rpc, raws)
   const outcomes = responses.map((response, index): BroadcastOutcome => {
     if ('result' in response) return { hash: response.result as Hex, outcome: 'accepted' }
-    return { hash: hashOf(raws[index] ?? '0x'), outcome: 'rejected', reason: response.error.message }
+    return { hash: hashTransaction(raws[index] ?? '0x'), outcome: 'rejected', reason: response.error.message }
   })
   const refused = outcomes.filter(({ outcome }) => outcome === 'rejected').map(({ hash }) => hash)
-  const knownHashes = await haveTransactions(rpc, [...new Set(refused)])
+  const knownHashes = await findKnownHashes(rpc, [...new Set(refused)])
   return outcomes.map((outcome) =>
     outcome.outcome === 'rejected' && knownHashes.has(outcome.hash)
       ? { hash: outcome.hash, outcome: 'known' }
@@ -58,7 +62,7 @@ async function offerOurs(rpc: NodeRpc, raws: readonly Hex[]): Promise<BroadcastO
   )
 }
 
-async function haveTransactions(rpc: NodeRpc, hashes: readonly Hex[]): Promise<Set<Hex>> {
+async function findKnownHashes(rpc: NodeRpc, hashes: readonly Hex[]): Promise<Set<Hex>> {
   const responses = await rpc.batch(hashes.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })))
   return new Set(hashes.filter((_, index) => hasResult(responses[index])))
 }
@@ -67,6 +71,6 @@ function hasResult(response: RpcResponse | undefined): boolean {
   return response !== undefined && 'result' in response && response.result !== null
 }
 
-function hashOf(raw: Hex): Hex {
+function hashTransaction(raw: Hex): Hex {
   return keccak256(/^0x([0-9a-f]{2})*$/i.test(raw) ? raw : '0x')
 }

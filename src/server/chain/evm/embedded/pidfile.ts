@@ -23,14 +23,14 @@ export interface NodeFiles {
  *
  * @param stateDir an existing directory. Several chains may share it, and its path may contain symbolic links
  */
-export function nodeFilesOf(stateDir: string, blockchain: string): NodeFiles {
+export function resolveNodeFiles(stateDir: string, blockchain: string): NodeFiles {
   const real = realpathSync(stateDir)
   const home = join(real, `${blockchain}-home`)
   const marker = `cache-${sha256Hex(home).slice(0, 32)}`
   return { pidfile: join(real, `${blockchain}.pid`), home, marker }
 }
 
-const schema = z.object({ pid: z.int().positive(), startedAt: z.string() })
+const pidfileSchema = z.object({ pid: z.int().positive(), startedAt: z.string() })
 
 /** Records a new child with its start time, so that a process that reuses its ID is never mistaken for the child. */
 export function writePidfile(path: string, pid: number): void {
@@ -60,34 +60,34 @@ export async function endOrphans(stateDir: string): Promise<void> {
  * @returns the process ID of the terminated child, or null
  */
 export async function endOrphan(path: string): Promise<number | null> {
-  const noted = readPidfile(path)
-  const ended = noted === null ? null : await endNoted(path, noted)
+  const recorded = readPidfile(path)
+  const ended = recorded === null ? null : await endRecorded(path, recorded)
   // Remove the file last. If this process is killed before the child has exited, the next start still finds the file.
   removePidfile(path)
   return ended
 }
 
-async function endNoted(path: string, noted: z.infer<typeof schema>): Promise<number | null> {
-  const { marker } = nodeFilesOf(dirname(path), basename(path, '.pid'))
-  if (!isStill(noted, marker)) return null
+async function endRecorded(path: string, recorded: z.infer<typeof pidfileSchema>): Promise<number | null> {
+  const { marker } = resolveNodeFiles(dirname(path), basename(path, '.pid'))
+  if (!isStillRunning(recorded, marker)) return null
   try {
-    process.kill(noted.pid, 'SIGKILL')
+    process.kill(recorded.pid, 'SIGKILL')
   } catch {
     return null
   }
   // Wait for the exit, because two running nodes would double the memory at startup.
-  for (let waited = 0; waited < 2_000 && isStill(noted, marker); waited += 10) await sleep(10)
-  return noted.pid
+  for (let waited = 0; waited < 2_000 && isStillRunning(recorded, marker); waited += 10) await sleep(10)
+  return recorded.pid
 }
 
-function isStill(noted: z.infer<typeof schema>, marker: string): boolean {
-  const running = findProcess(noted.pid)
-  return running !== null && running.startedAt === noted.startedAt && running.command.includes(marker)
+function isStillRunning(recorded: z.infer<typeof pidfileSchema>, marker: string): boolean {
+  const running = findProcess(recorded.pid)
+  return running !== null && running.startedAt === recorded.startedAt && running.command.includes(marker)
 }
 
-function readPidfile(path: string): z.infer<typeof schema> | null {
+function readPidfile(path: string): z.infer<typeof pidfileSchema> | null {
   try {
-    return schema.parse(JSON.parse(readFileSync(path, 'utf8')))
+    return pidfileSchema.parse(JSON.parse(readFileSync(path, 'utf8')))
   } catch {
     return null
   }

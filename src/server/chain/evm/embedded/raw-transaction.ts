@@ -10,7 +10,7 @@ const LEGACY_V_FIELD = 6
  * reports the problem. Decodes only the necessary fields, because a full parse of every transaction would cost more
  * than submitting it.
  */
-export function gasLimitOf(raw: Hex): bigint {
+export function parseGasLimit(raw: Hex): bigint {
   const head = Buffer.from(raw.slice(2, 2 + 2 * 256), 'hex')
   const type = head[0] ?? 0
   const legacy = type >= 0xc0

@@ -11,7 +11,7 @@ const CHECK_EVERY = 100
 
 export interface ReplayResult {
   tip: Tip
-  transactions: number
+  transactionCount: number
 }
 
 /**
@@ -27,8 +27,8 @@ export async function replayJournal(
   genesis: { hash: Hex; timestamp: number },
   onBlocks: (height: number) => void,
 ): Promise<ReplayResult> {
-  const tip: Tip = { number: 0, timestamp: genesis.timestamp, hash: genesis.hash, waiting: 0 }
-  let transactions = 0
+  const tip: Tip = { number: 0, timestamp: genesis.timestamp, hash: genesis.hash, waitingCount: 0 }
+  let transactionCount = 0
   let unchecked: HashedBlock<Hex>[] = []
   const check = async () => {
     const hash = await checkHashes(rpc, journal, unchecked)
@@ -41,14 +41,14 @@ export async function replayJournal(
     await replayBlock(rpc, block)
     tip.number = block.number
     tip.timestamp = block.timestamp
-    transactions += block.transactions.length
+    transactionCount += block.transactions.length
     unchecked.push(block)
     if (unchecked.length === CHECK_EVERY) await check()
   }
   if (unchecked.length > 0) await check()
   const pool = await poolStatus(rpc)
-  tip.waiting = pool.pending + pool.queued
-  return { tip, transactions }
+  tip.waitingCount = pool.pending + pool.queued
+  return { tip, transactionCount }
 }
 
 async function replayBlock(rpc: NodeRpc, block: HashedBlock<Hex>): Promise<void> {

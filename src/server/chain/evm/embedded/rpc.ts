@@ -5,7 +5,7 @@ import type { EvmNetwork } from '../network.ts'
 import { sendRaw } from './send-raw.ts'
 
 /** Read methods that execute a contract. */
-const EXECUTES = new Set(['eth_call', 'eth_createAccessList', 'eth_estimateGas'])
+const EXECUTING_METHODS = new Set(['eth_call', 'eth_createAccessList', 'eth_estimateGas'])
 
 /**
  * Gas limit of a read that executes a contract, which takes about a quarter of a second on one core. Without this
@@ -65,7 +65,7 @@ interface CallLimits {
   gas: number
 }
 
-async function respond(chain: EvmNetwork, call: unknown, terms: CallLimits): Promise<JsonRpcResponse> {
+async function respond(chain: EvmNetwork, call: unknown, limits: CallLimits): Promise<JsonRpcResponse> {
   if (!isRecord(call)) return failure(null, RPC_ERRORS.invalidRequest, 'a call must be an object')
   const { method, params = [] } = call
   const id = isId(call.id) ? call.id : null
@@ -74,7 +74,7 @@ async function respond(chain: EvmNetwork, call: unknown, terms: CallLimits): Pro
   }
   if (!Array.isArray(params)) return failure(id, RPC_ERRORS.invalidParams, 'params must be a list')
   try {
-    return { jsonrpc: '2.0', id, result: await dispatch(chain, method, params, terms) }
+    return { jsonrpc: '2.0', id, result: await dispatch(chain, method, params, limits) }
   } catch (error) {
     return describe(id, error)
   }
@@ -93,7 +93,7 @@ async function dispatch(
   if (!READ_METHODS.has(method))
     throw new RpcError(RPC_ERRORS.methodNotFound, `the method ${method.slice(0, 80)} is not available`)
   await sent
-  return chain.request(method, EXECUTES.has(method) ? capGas(params, gas) : params)
+  return chain.request(method, EXECUTING_METHODS.has(method) ? capGas(params, gas) : params)
 }
 
 function capGas([call, ...rest]: readonly unknown[], maxGas: number): readonly unknown[] {
@@ -129,7 +129,7 @@ function isSend(call: unknown): boolean {
 }
 
 function executes(call: unknown): boolean {
-  return isRecord(call) && typeof call.method === 'string' && EXECUTES.has(call.method)
+  return isRecord(call) && typeof call.method === 'string' && EXECUTING_METHODS.has(call.method)
 }
 
 function isId(value: unknown): value is Id {

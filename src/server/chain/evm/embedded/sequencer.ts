@@ -5,8 +5,8 @@ import { isUnreachable } from '../../rpc/rpc-response.ts'
 import type { BroadcastOutcome, Hex } from '../network.ts'
 import { type MinedBlock, mineBlock, poolStatus } from './mine.ts'
 import { nodeUnreachableError } from './node-rpc.ts'
-import { offer } from './offer.ts'
-import { gasLimitOf } from './raw-transaction.ts'
+import { offerTransactions } from './offer.ts'
+import { parseGasLimit } from './raw-transaction.ts'
 import type { LiveNode, Supervisor } from './supervisor.ts'
 import { BLOCK_GAS_LIMIT } from './upstream-stub.ts'
 
@@ -23,8 +23,8 @@ const ATTEMPTS = 3
 /** A pending broadcast. Its transactions may be split over several turns. */
 interface Submission {
   outcomes: (BroadcastOutcome | undefined)[]
-  missing: number
-  failed: boolean
+  missingCount: number
+  hasFailed: boolean
   resolve: (outcomes: BroadcastOutcome[]) => void
   reject: (error: unknown) => void
 }
@@ -73,7 +73,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
     while (queue.length > 0) {
       const items = takeTurn(queue)
       queue = queue.slice(items.length)
-      const waiting = items.filter(({ submission }) => !submission.failed)
+      const waiting = items.filter(({ submission }) => !submission.hasFailed)
       if (waiting.length > 0) await turn(waiting).catch((error: unknown) => rejectAll(waiting, error))
     }
     running = undefined
@@ -97,7 +97,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
     for (let attempt = 1; ; attempt++) {
       const node = await supervisor().node()
       try {
-        const outcomes = await offer(node.rpc, chainId, raws)
+        const outcomes = await offerTransactions(node.rpc, chainId, raws)
         if (node.isAlive) return { node, outcomes }
       } catch (error) {
         // It is unknown which transactions reached the pool, so a new node is needed.
@@ -109,16 +109,16 @@ export function createSequencer(options: SequencerOptions): Sequencer {
 
   /** Adds a block with these transactions. Adds more blocks while the pool has transactions that didn't fit. */
   async function extend(node: LiveNode, transactions: readonly Hex[]): Promise<void> {
-    const waited = node.tip.waiting > 0
+    const waited = node.tip.waitingCount > 0
     const block = await append(node, transactions)
     // The outcome of mining was unknown, so a replay on a new node has mined the block and set the tip's number of
     // waiting transactions.
     if (block === undefined) return
-    const odd = waited || block.transactions.length !== transactions.length
-    if (!odd) return
+    const mayHaveLeftovers = waited || block.transactions.length !== transactions.length
+    if (!mayHaveLeftovers) return
     const pool = await poolStatus(node.rpc).catch(() => undefined)
     if (pool === undefined) return
-    node.tip.waiting = pool.pending + pool.queued
+    node.tip.waitingCount = pool.pending + pool.queued
     if (pool.pending > 0 && block.transactions.length > 0 && node.isAlive) await extend(node, [])
   }
 
@@ -159,12 +159,12 @@ export function createSequencer(options: SequencerOptions): Sequencer {
       return new Promise((resolve, reject) => {
         const submission: Submission = {
           outcomes: raws.map(() => undefined),
-          missing: raws.length,
-          failed: false,
+          missingCount: raws.length,
+          hasFailed: false,
           resolve,
           reject,
         }
-        for (const [index, raw] of raws.entries()) queue.push({ raw, gas: gasLimitOf(raw), submission, index })
+        for (const [index, raw] of raws.entries()) queue.push({ raw, gas: parseGasLimit(raw), submission, index })
         running ??= run()
       })
     },
@@ -195,13 +195,13 @@ function takeTurn(queue: readonly QueuedTransaction[]): QueuedTransaction[] {
 
 function recordOutcome({ submission, index }: QueuedTransaction, outcome: BroadcastOutcome | undefined): void {
   submission.outcomes[index] = outcome
-  submission.missing -= 1
-  if (submission.missing === 0) submission.resolve(submission.outcomes.filter((entry) => entry !== undefined))
+  submission.missingCount -= 1
+  if (submission.missingCount === 0) submission.resolve(submission.outcomes.filter((entry) => entry !== undefined))
 }
 
 function rejectAll(items: readonly QueuedTransaction[], error: unknown): void {
   for (const { submission } of items) {
-    submission.failed = true
+    submission.hasFailed = true
     submission.reject(error)
   }
 }

@@ -2,7 +2,7 @@ import { GdnError } from '../../../../core/errors.ts'
 import type { Hex } from '../network.ts'
 import type { Fork } from './start-fork.ts'
 
-const COINS = 10n ** 22n
+const SENDER_BALANCE_WEI = 10n ** 22n
 
 /** Sends a transaction from any account on a fork, without the account's key, and mines it. */
 export async function sendAs(
@@ -10,7 +10,7 @@ export async function sendAs(
   from: Hex,
   { gas, ...call }: { to?: Hex; data: Hex; gas: bigint },
 ): Promise<void> {
-  await fork.call('anvil_setBalance', [from, `0x${COINS.toString(16)}`])
+  await fork.call('anvil_setBalance', [from, `0x${SENDER_BALANCE_WEI.toString(16)}`])
   await fork.call('anvil_impersonateAccount', [from])
   const hash = await fork.call<Hex>('eth_sendTransaction', [{ ...call, from, gas: `0x${gas.toString(16)}` }])
   await fork.mine()

@@ -10,8 +10,8 @@ import { findAnvil } from '../embedded/anvil-binary.ts'
 import { spawnAnvil } from '../embedded/anvil-process.ts'
 import { poolStatus } from '../embedded/mine.ts'
 import { connectNode } from '../embedded/node-rpc.ts'
-import { nodeFilesOf, writePidfile } from '../embedded/pidfile.ts'
-import { type Hex, readQuantity } from '../network.ts'
+import { resolveNodeFiles, writePidfile } from '../embedded/pidfile.ts'
+import { type Hex, parseQuantity } from '../network.ts'
 import { type ReadOnlyUpstream, serveReads } from './serve-reads.ts'
 
 export interface ForkOptions {
@@ -37,7 +37,7 @@ export interface Fork {
   /** Average time between the blocks of the network, in milliseconds. */
   readonly networkBlockMs: number
   /** Aborted with the reason when the network or the fork's node fails. */
-  readonly failed: AbortSignal
+  readonly failureSignal: AbortSignal
   /** Calls any method of the fork's node. */
   call<Result>(method: string, params?: readonly unknown[]): Promise<Result>
   /** Mines the pending transactions now. Returns the number of the block. */
@@ -93,12 +93,12 @@ export async function startFork(options: ForkOptions): Promise<Fork> {
     const upstream = await serveReads({ chainId, urls, providers, onFailure: fail })
     undo.push(() => upstream.close())
     const head = await newestBlock(upstream)
-    const fees = await feesOf(upstream, head)
+    const fees = await readForkFees(upstream, head)
     const block = Number(head.number)
     const networkBlockMs = await blockMs(upstream, head)
 
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    const { pidfile, home, marker } = nodeFilesOf(folder, blockchain)
+    const { pidfile, home, marker } = resolveNodeFiles(folder, blockchain)
     const child = await spawnAnvil({
       binary: findAnvil(),
       chainId,
@@ -147,7 +147,7 @@ export async function startFork(options: ForkOptions): Promise<Fork> {
       url: server.url,
       block,
       networkBlockMs,
-      failed: failing.signal,
+      failureSignal: failing.signal,
       mine: mineBlock,
       close,
       call: (method, params) => rpc.call(method, params),
@@ -199,12 +199,12 @@ interface ForkFees {
 }
 
 /** Returns the fees of a fork. On a network without a base fee, the gas price serves as the priority fee. */
-async function feesOf(upstream: ReadOnlyUpstream, { baseFeePerGas }: Block): Promise<ForkFees> {
+async function readForkFees(upstream: ReadOnlyUpstream, { baseFeePerGas }: Block): Promise<ForkFees> {
   const gasPrice = await upstream.call<Hex>('eth_gasPrice', [])
   if (baseFeePerGas === undefined) return { baseFee: '0x0', gasPrice, priorityFee: gasPrice }
   const priorityFee = await upstream.call<Hex>('eth_maxPriorityFeePerGas', []).catch((error: unknown): Hex => {
     if (!(error instanceof RpcError)) throw error
-    const tip = readQuantity(gasPrice) - readQuantity(baseFeePerGas)
+    const tip = parseQuantity(gasPrice) - parseQuantity(baseFeePerGas)
     return `0x${(tip > 0n ? tip : 0n).toString(16)}`
   })
   return { baseFee: baseFeePerGas, gasPrice, priorityFee }

@@ -26,14 +26,14 @@ const KNOWN_VERSION = /^1\.[0-5]\.0(?:\+L2)?$|^1\.1\.1$/
 export const isKnownSafeVersion = (version: string): boolean => KNOWN_VERSION.test(version)
 
 /** Matches the code of an account that delegates to a contract (EIP-7702) and is still controlled by its key. */
-const DELEGATION = /^0xef0100/i
+const DELEGATION_PATTERN = /^0xef0100/i
 
 const USE_WALLET = 'Nothing was written. Omit --safe, and sign with --wallet.'
 
 /** Returns whether an address is a contract, which has no key that could sign. The contract may be a Safe. */
 export async function isContract(network: Pick<EvmNetwork, 'request'>, address: Hex): Promise<boolean> {
   const code = await network.request<Hex>('eth_getCode', [address, 'latest'])
-  return code !== '0x' && !DELEGATION.test(code)
+  return code !== '0x' && !DELEGATION_PATTERN.test(code)
 }
 
 /**
@@ -62,7 +62,7 @@ async function readSafeAt(
     })
   const code = await network.request<Hex>('eth_getCode', [address, block])
   if (code === '0x') throw notSafeError('it has no code', USE_WALLET)
-  if (DELEGATION.test(code)) throw notSafeError('the account delegates to a contract (EIP-7702)', USE_WALLET)
+  if (DELEGATION_PATTERN.test(code)) throw notSafeError('the account delegates to a contract (EIP-7702)', USE_WALLET)
   const abi = ABI
   const read = async <Value>(functionName: 'VERSION' | 'getThreshold' | 'getOwners', decode: (data: Hex) => Value) => {
     const data = encodeFunctionData({ abi, functionName })

@@ -1,7 +1,7 @@
 import { GdnError } from '../../../../core/errors.ts'
 import type { Signer } from '../evm-signer.ts'
-import { type EvmReceipt, type Fees, type Hex, readQuantity } from '../network.ts'
-import { receiptOf } from '../receipt.ts'
+import { type EvmReceipt, type Fees, type Hex, parseQuantity } from '../network.ts'
+import { parseReceipt } from '../receipt.ts'
 import type { RemoteNetwork } from '../remote/remote-network.ts'
 
 /**
@@ -11,7 +11,7 @@ import type { RemoteNetwork } from '../remote/remote-network.ts'
  * @throws RpcError if the contract rejects the call
  */
 export async function estimateGas(network: RemoteNetwork, call: { from: Hex; to: Hex; data: Hex }): Promise<bigint> {
-  return (readQuantity(await network.request('eth_estimateGas', [call])) * 6n) / 5n
+  return (parseQuantity(await network.request('eth_estimateGas', [call])) * 6n) / 5n
 }
 
 /**
@@ -19,7 +19,7 @@ export async function estimateGas(network: RemoteNetwork, call: { from: Hex; to:
  * command may have sent one of them.
  */
 export async function idleNonce(network: RemoteNetwork, account: Hex): Promise<number | null> {
-  const pending = Number(readQuantity(await network.request('eth_getTransactionCount', [account, 'pending'])))
+  const pending = Number(parseQuantity(await network.request('eth_getTransactionCount', [account, 'pending'])))
   const mined = await network.publicNetwork.nextNonce(account)
   return pending > mined ? null : mined
 }
@@ -49,7 +49,7 @@ export async function sendCall(
   }
   for (;;) {
     // Don't use `receipts`, which treats a success without an event as a revert. A royalty change emits no event.
-    const receipt = receiptOf(await network.request('eth_getTransactionReceipt', [hash]))
+    const receipt = parseReceipt(await network.request('eth_getTransactionReceipt', [hash]))
     const deepest = (await network.publicNetwork.head()) - network.confirmations + 1
     if (receipt !== null && Number(receipt.blockNumber) <= deepest) {
       if (receipt.status === 'success') return receipt

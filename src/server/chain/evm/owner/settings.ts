@@ -37,7 +37,7 @@ const ABI = parseAbi([
 ])
 
 /** The full sale price in basis points. Royalties are fractions of it (ERC-2981). */
-export const WHOLE_PRICE = 10_000
+export const FULL_PRICE_BASIS_POINTS = 10_000
 
 /** The settings in a collection's contract. Addresses are checksummed. */
 export interface OwnerSettings {
@@ -80,7 +80,7 @@ export type OwnerCall =
   | { kind: 'max_supply'; maxSupply: bigint }
 
 /** Returns the call data of a change. */
-export const encodeOwnerCall = (call: OwnerCall): Hex => encodeFunctionData({ abi: ABI, ...functionOf(call) })
+export const encodeOwnerCall = (call: OwnerCall): Hex => encodeFunctionData({ abi: ABI, ...toFunctionCall(call) })
 
 /** A function of the contract, and the values of its parameters by name. */
 export interface NamedCall {
@@ -90,13 +90,13 @@ export interface NamedCall {
 
 /** Returns the function and the parameters of a change, so that a person can review it. */
 export function nameOwnerCall(call: OwnerCall): NamedCall {
-  const { functionName, args = [] } = functionOf(call)
+  const { functionName, args = [] } = toFunctionCall(call)
   const abiFunction: AbiFunction = getAbiItem({ abi: ABI, name: functionName })
   const values = abiFunction.inputs.map(({ name = '' }, at): [string, string] => [name, String(args[at])])
   return { function: abiFunction, values: Object.fromEntries(values) }
 }
 
-function functionOf(call: OwnerCall) {
+function toFunctionCall(call: OwnerCall) {
   switch (call.kind) {
     case 'enable_api':
       return { functionName: 'setEnableApi', args: [call.enabled] } as const
@@ -143,35 +143,35 @@ async function readSettingsAt(
       // Rethrow failures of the node. A contract of another kind reverts or returns other data, and an address without
       // code returns no data.
       if (error instanceof GdnError || (error instanceof RpcError && !isExecutionError(error))) throw error
-      throw notOursError(network, contract)
+      throw notGdnCollectionError(network, contract)
     }
   }
-  const flag = async (functionName: 'enableApi' | 'enableTransfer' | 'isRevoked' | 'isFrozen') => {
+  const readFlag = async (functionName: 'enableApi' | 'enableTransfer' | 'isRevoked' | 'isFrozen') => {
     const call = { abi, functionName } as const
     return await read(encodeFunctionData(call), (data) => decodeFunctionResult({ ...call, data }))
   }
-  const account = async (functionName: 'owner' | 'pendingOwner') => {
+  const readAccount = async (functionName: 'owner' | 'pendingOwner') => {
     const call = { abi, functionName } as const
     return await read(encodeFunctionData(call), (data) => decodeFunctionResult({ ...call, data }))
   }
-  const number = async (functionName: 'maxSupply' | 'nextTokenId') => {
+  const readNumber = async (functionName: 'maxSupply' | 'nextTokenId') => {
     const call = { abi, functionName } as const
     return await read(encodeFunctionData(call), (data) => decodeFunctionResult({ ...call, data }))
   }
-  const owner = await account('owner')
-  const asksRoyalty = { abi, functionName: 'royaltyInfo', args: [1n, BigInt(WHOLE_PRICE)] } as const
-  const asksUri = { abi, functionName: 'contractURI' } as const
+  const owner = await readAccount('owner')
+  const royaltyCall = { abi, functionName: 'royaltyInfo', args: [1n, BigInt(FULL_PRICE_BASIS_POINTS)] } as const
+  const uriCall = { abi, functionName: 'contractURI' } as const
   const [enableApi, enableTransfer, revoked, frozen, maxSupply, nextTokenId, pending, royalty, contractUri] =
     await Promise.all([
-      flag('enableApi'),
-      flag('enableTransfer'),
-      flag('isRevoked'),
-      flag('isFrozen'),
-      number('maxSupply'),
-      number('nextTokenId'),
-      account('pendingOwner'),
-      read(encodeFunctionData(asksRoyalty), (data) => decodeFunctionResult({ ...asksRoyalty, data })),
-      read(encodeFunctionData(asksUri), (data) => decodeFunctionResult({ ...asksUri, data })),
+      readFlag('enableApi'),
+      readFlag('enableTransfer'),
+      readFlag('isRevoked'),
+      readFlag('isFrozen'),
+      readNumber('maxSupply'),
+      readNumber('nextTokenId'),
+      readAccount('pendingOwner'),
+      read(encodeFunctionData(royaltyCall), (data) => decodeFunctionResult({ ...royaltyCall, data })),
+      read(encodeFunctionData(uriCall), (data) => decodeFunctionResult({ ...uriCall, data })),
     ])
   const [receiver, basisPoints] = royalty
   return {
@@ -199,11 +199,11 @@ export async function readContractUri(
 ): Promise<string> {
   const call = { abi: ABI, functionName: 'contractURI' } as const
   const data = await network.request<Hex>('eth_call', [{ to: contract, data: encodeFunctionData(call) }, 'latest'])
-  if (data === '0x') throw notOursError(network, contract)
+  if (data === '0x') throw notGdnCollectionError(network, contract)
   return decodeFunctionResult({ ...call, data })
 }
 
-const notOursError = ({ blockchain }: Pick<EvmNetwork, 'blockchain'>, contract: Hex) =>
+const notGdnCollectionError = ({ blockchain }: Pick<EvmNetwork, 'blockchain'>, contract: Hex) =>
   new GdnError('not_found', `${contract} is not a gdn collection on ${blockchain}`, {
     hint: 'Check the address. If the collection is on another blockchain, add -b <blockchain>.',
   })

@@ -1,7 +1,7 @@
 import { getAddress, keccak256, parseTransaction, recoverTransactionAddress, serializeTransaction } from 'viem'
 import { GdnError } from '../../../../core/errors.ts'
 import { shorten } from '../../../../core/shorten.ts'
-import { requestOf, type UnsignedTransaction } from '../evm-signer.ts'
+import { toViemTransaction, type UnsignedTransaction } from '../evm-signer.ts'
 import type { Hex } from '../network.ts'
 
 /** Half the order of secp256k1. Networks reject a signature with a higher s (EIP-2). */
@@ -36,9 +36,10 @@ export async function checkSigned(
   } catch (cause) {
     throw signatureError("it can't be decoded", cause)
   }
-  const expected = requestOf(unsigned)
-  for (const [field, is, should] of fieldsOf(parsed, expected)) {
-    if (is !== should) throw signatureError(`its ${field} is ${formatValue(is)} instead of ${formatValue(should)}`)
+  const expected = toViemTransaction(unsigned)
+  for (const [field, actual, wanted] of listFields(parsed, expected)) {
+    if (actual !== wanted)
+      throw signatureError(`its ${field} is ${formatValue(actual)} instead of ${formatValue(wanted)}`)
   }
   const { r, s, yParity } = parsed
   if (r === undefined || s === undefined || yParity === undefined) throw signatureError('it is not signed')
@@ -55,27 +56,27 @@ export async function checkSigned(
 type Field = readonly [name: string, is: unknown, should: unknown]
 
 /** Returns the fields of a transaction as returned and as requested. Absent fields get their default values. */
-function fieldsOf(parsed: Parsed, expected: ReturnType<typeof requestOf>): Field[] {
-  const is = parsed as Partial<Record<string, unknown>>
-  const should = expected as Partial<Record<string, unknown>>
+function listFields(parsed: Parsed, expected: ReturnType<typeof toViemTransaction>): Field[] {
+  const actual = parsed as Partial<Record<string, unknown>>
+  const wanted = expected as Partial<Record<string, unknown>>
   const number = (name: string): Field => [
     name,
-    BigInt((is[name] as bigint) ?? 0),
-    BigInt((should[name] as bigint) ?? 0),
+    BigInt((actual[name] as bigint) ?? 0),
+    BigInt((wanted[name] as bigint) ?? 0),
   ]
   const list = (value: unknown) => (Array.isArray(value) ? value.length : 0)
   return [
-    ['type', is.type, should.type],
-    ['chain ID', BigInt((is.chainId as number) ?? 0), BigInt(expected.chainId)],
+    ['type', actual.type, wanted.type],
+    ['chain ID', BigInt((actual.chainId as number) ?? 0), BigInt(expected.chainId)],
     number('nonce'),
-    ['receiver', addressOrNull(is.to), addressOrNull(should.to)],
+    ['receiver', addressOrNull(actual.to), addressOrNull(wanted.to)],
     number('value'),
-    ['data', is.data ?? '0x', expected.data.toLowerCase()],
+    ['data', actual.data ?? '0x', expected.data.toLowerCase()],
     number('gas'),
     number('gasPrice'),
     number('maxFeePerGas'),
     number('maxPriorityFeePerGas'),
-    ['access list', list(is.accessList), 0],
+    ['access list', list(actual.accessList), 0],
   ]
 }
 

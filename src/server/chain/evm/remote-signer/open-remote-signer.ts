@@ -4,12 +4,12 @@ import { getAddress, isAddress, toHex } from 'viem'
 import { backoffMs } from '../../../../core/backoff.ts'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
 import type { Secret } from '../../../../core/secret.ts'
-import { passwordIn, passwordProblem, readPasswordFile } from '../../../../keystore/password.ts'
+import { parsePassword, passwordProblem, readPasswordFile } from '../../../../keystore/password.ts'
 import { readSecretFile } from '../../../../keystore/private-file.ts'
 import { readCredential } from '../../../settings/credentials.ts'
 import type { RemoteSignerEntry } from '../../../settings/signer-schema.ts'
 import { RPC_ERRORS } from '../../rpc/rpc-response.ts'
-import { requestOf, type Signer, type UnsignedTransaction } from '../evm-signer.ts'
+import { type Signer, toViemTransaction, type UnsignedTransaction } from '../evm-signer.ts'
 import type { Hex } from '../network.ts'
 import { checkSigned } from './check-signed.ts'
 import { connectSigner } from './signer-rpc.ts'
@@ -34,13 +34,13 @@ export interface RemoteSignerOptions {
 export function openRemoteSigner(entry: RemoteSignerEntry, options: RemoteSignerOptions): Required<Signer> {
   const { credentialsDirectory, timeoutMs = TIMEOUT_MS, now = () => performance.now() } = options
   const { remote_signer: url, address } = entry
-  const token = tokenOf(entry, credentialsDirectory)
+  const token = createTokenReader(entry, credentialsDirectory)
   // Report a missing token at startup instead of at the first mint.
   token?.()
-  const rpc = connectSigner({ url, token, tls: tlsOf(entry, credentialsDirectory), timeoutMs })
-  let inARow = 0
-  let failed: { error: unknown; until: number } | null = null
-  const pause = () => (failed !== null && now() < failed.until ? failed.error : null)
+  const rpc = connectSigner({ url, token, tls: readTlsOptions(entry, credentialsDirectory), timeoutMs })
+  let failureCount = 0
+  let lastFailure: { error: unknown; until: number } | null = null
+  const pause = () => (lastFailure !== null && now() < lastFailure.until ? lastFailure.error : null)
 
   return {
     address,
@@ -50,14 +50,17 @@ export function openRemoteSigner(entry: RemoteSignerEntry, options: RemoteSigner
       const pauseError = pause()
       if (pauseError !== null) throw pauseError
       try {
-        const response = await rpc.call('eth_signTransaction', [paramsOf(transaction, address)])
-        const signed = await checkSigned(transaction, address, rawIn(response), rpc.host)
-        inARow = 0
-        failed = null
+        const response = await rpc.call('eth_signTransaction', [toSigningParams(transaction, address)])
+        const signed = await checkSigned(transaction, address, extractRaw(response), rpc.host)
+        failureCount = 0
+        lastFailure = null
         return signed
       } catch (error) {
-        inARow += 1
-        failed = { error, until: now() + backoffMs(inARow, { firstMs: 1000, maxMs: MAX_PAUSE_MS, jitter: 0 }) }
+        failureCount += 1
+        lastFailure = {
+          error,
+          until: now() + backoffMs(failureCount, { firstMs: 1000, maxMs: MAX_PAUSE_MS, jitter: 0 }),
+        }
         throw error
       }
     },
@@ -93,8 +96,8 @@ export function openRemoteSigner(entry: RemoteSignerEntry, options: RemoteSigner
  * Returns the parameters of a signing request. `from` is the signer's address. Web3Signer has one chain and ignores
  * `chainId`, which other signers require.
  */
-function paramsOf(transaction: UnsignedTransaction, from: Hex): Record<string, unknown> {
-  const { type, chainId, nonce, to, data, gas, ...fees } = requestOf(transaction)
+function toSigningParams(transaction: UnsignedTransaction, from: Hex): Record<string, unknown> {
+  const { type, chainId, nonce, to, data, gas, ...fees } = toViemTransaction(transaction)
   const prices = Object.entries(fees).map(([name, value]) => [name, toHex(value)])
   return {
     from,
@@ -113,7 +116,7 @@ function paramsOf(transaction: UnsignedTransaction, from: Hex): Record<string, u
  * Returns the signed bytes in a response. Geth and its forks return an object with the bytes and the fields. Other
  * signers return only the bytes.
  */
-const rawIn = (response: unknown): unknown =>
+const extractRaw = (response: unknown): unknown =>
   typeof response === 'object' && response !== null && 'raw' in response ? response.raw : response
 
 const isMissingMethod = (error: unknown): boolean =>
@@ -121,13 +124,13 @@ const isMissingMethod = (error: unknown): boolean =>
   error.code === 'refused' &&
   (error.details as { code?: unknown } | undefined)?.code === RPC_ERRORS.methodNotFound
 
-function tokenOf(entry: RemoteSignerEntry, credentialsDirectory: string | undefined): (() => Secret) | null {
+function createTokenReader(entry: RemoteSignerEntry, credentialsDirectory: string | undefined): (() => Secret) | null {
   const { token_file: file, token_credential: credential } = entry
   if (file !== undefined) return () => readPasswordFile(file, tokenProblem)
   if (credential === undefined) return null
   return () => {
     const { text, path } = readCredential(credential, 'authorizes requests to the signer', credentialsDirectory)
-    return passwordIn(text, path, tokenProblem)
+    return parsePassword(text, path, tokenProblem)
   }
 }
 
@@ -135,7 +138,7 @@ function tokenOf(entry: RemoteSignerEntry, credentialsDirectory: string | undefi
 const tokenProblem = (token: string): string | null =>
   passwordProblem(token) ?? (/^[\x21-\x7e]+$/.test(token) ? null : 'must be a token without spaces')
 
-function tlsOf(entry: RemoteSignerEntry, credentialsDirectory: string | undefined) {
+function readTlsOptions(entry: RemoteSignerEntry, credentialsDirectory: string | undefined) {
   const { client_cert_file, client_key_file, client_key_credential, ca_file } = entry
   const key =
     client_key_file !== undefined

@@ -1,6 +1,6 @@
 import type { Providers } from '../../rpc/providers.ts'
 import type { RpcCall } from '../../rpc/rpc-response.ts'
-import { isQueryTooLarge, NodeFailed, rpcResponseOf, throwNodeFailures } from './responses.ts'
+import { isQueryTooLarge, NodeFailedError, parseRpcResponse, throwNodeFailures } from './responses.ts'
 
 /** Maximum number of calls that one node must answer together, so that the results are consistent. */
 export const MAX_CALLS_PER_BATCH = 100
@@ -32,14 +32,14 @@ export function createBatches(
     if (only !== undefined && limit === 1) return [await post(url, only)]
     const body = await post(url, bodies)
     if (Array.isArray(body)) {
-      if (body.length !== calls.length) throw new NodeFailed('a node returned an invalid response to a batch')
+      if (body.length !== calls.length) throw new NodeFailedError('a node returned an invalid response to a batch')
       const byId = new Map(body.map((response: { id?: unknown } | null) => [response?.id, response]))
       return bodies.map(({ id }) => byId.get(id))
     }
     // The node returned a single error for the whole batch. Either one call exceeds a limit, the rate limit is reached,
     // or the batch is too long.
     if (body !== null) {
-      const response = throwNodeFailures(rpcResponseOf(body, 'a batch'))
+      const response = throwNodeFailures(parseRpcResponse(body, 'a batch'))
       if ('error' in response && isQueryTooLarge(response.error) && !/batch/i.test(response.error.message)) {
         return calls.map(() => body)
       }

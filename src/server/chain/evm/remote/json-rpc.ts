@@ -7,7 +7,7 @@ import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
 import type { RpcCall, RpcResponse } from '../../rpc/rpc-response.ts'
 import { createBatches, MAX_CALLS_PER_BATCH } from './batches.ts'
 import { openNodeConnections } from './node-connections.ts'
-import { NodeFailed, rpcOutcome, rpcResponseOf, throwNodeFailures } from './responses.ts'
+import { classifyResponse, NodeFailedError, parseRpcResponse, throwNodeFailures } from './responses.ts'
 
 /** The check that a node belongs to the expected network. */
 export interface NodeIdentity {
@@ -73,20 +73,20 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   const { urls, identity, timeoutMs, tries, retryMs, providers, onRequest, signal } = options
   const checked = new Map<string, Promise<void>>()
   const closing = new AbortController()
-  let first = 0
+  let preferredIndex = 0
 
   const post = async (url: string, body: unknown): Promise<unknown> => {
     const provider = providers.of(url)
     await provider.enter(Array.isArray(body) ? body.length : 1, closing.signal)
     try {
       const responseBody = await connections.send(url, body)
-      const outcome = rpcOutcome(responseBody)
+      const outcome = classifyResponse(responseBody)
       onRequest(provider.host, outcome)
       if (outcome === 'limited') provider.limited(null)
       else provider.responded()
       return responseBody
     } catch (error) {
-      const limited = error instanceof NodeFailed && error.limited
+      const limited = error instanceof NodeFailedError && error.limited
       if (limited) provider.limited(error.restMs)
       onRequest(provider.host, limited ? 'limited' : 'failed')
       throw error
@@ -116,11 +116,11 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
 
   const askChain = async (url: string): Promise<void> => {
     const body = await post(url, { jsonrpc: '2.0', id: 0, method: identity.method, params: [] })
-    const response = rpcResponseOf(body, identity.method)
+    const response = parseRpcResponse(body, identity.method)
     const { host } = new URL(url)
     if ('error' in response) {
       const { error: cause } = response
-      throw new NodeFailed(`the node at ${host} does not identify its network: ${cause.message}`, { cause })
+      throw new NodeFailedError(`the node at ${host} does not identify its network: ${cause.message}`, { cause })
     }
     const problem = identity.problem(response.result)
     if (problem === null) return
@@ -134,7 +134,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
    * returns the one that responded last.
    */
   const choose = (failed: ReadonlySet<string>): string => {
-    const inOrder = urls.map((_, index) => urls[(first + index) % urls.length] ?? '')
+    const inOrder = urls.map((_, index) => urls[(preferredIndex + index) % urls.length] ?? '')
     const rest = (url: string) => providers.of(url).restMs()
     const failures = (url: string) => (failed.has(url) ? 1 : 0)
     return inOrder.reduce((best, url) => ((rest(url) - rest(best) || failures(url) - failures(best)) < 0 ? url : best))
@@ -147,7 +147,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       const restMs = providers.of(url).restMs()
       if (restMs > MAX_PAUSE_MS) {
         const { host } = new URL(url)
-        throw new NodeFailed(`the provider at ${host} rejects requests for another ${Math.ceil(restMs / 1000)} s`)
+        throw new NodeFailedError(`the provider at ${host} rejects requests for another ${Math.ceil(restMs / 1000)} s`)
       }
       if (restMs > 0) await sleep(restMs, closing.signal)
       try {
@@ -159,7 +159,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
         failed.add(url)
         // Requests that fail at the same time must advance by one node together. If each advanced, they could return to
         // the failed node.
-        if (urls[first % urls.length] === url) first += 1
+        if (urls[preferredIndex % urls.length] === url) preferredIndex += 1
         if (attempt === tries) throw error
         // Use another node at once. Wait before a retry only if all have failed or are paused.
         if (failed.has(choose(failed)))
@@ -181,7 +181,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   return {
     async call<Result>(method: string, params: readonly unknown[]) {
       const body = { jsonrpc: '2.0', id: 0, method, params }
-      const response = await exchange(async (url) => throwNodeFailures(rpcResponseOf(await post(url, body), method)))
+      const response = await exchange(async (url) => throwNodeFailures(parseRpcResponse(await post(url, body), method)))
       if ('error' in response) throw response.error
       return response.result as Result
     },
@@ -190,7 +190,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       for (const chunk of chunksOf(calls, MAX_CALLS_PER_BATCH)) {
         const part = await exchange(async (url) => {
           const bodies = await batches.send(url, chunk)
-          return chunk.map(({ method }, index) => throwNodeFailures(rpcResponseOf(bodies[index], method), options))
+          return chunk.map(({ method }, index) => throwNodeFailures(parseRpcResponse(bodies[index], method), options))
         })
         responses.push(...part)
       }
@@ -198,7 +198,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     },
     async close() {
       signal?.removeEventListener('abort', onAbort)
-      await close(new NodeFailed('the connection to the network was closed'))
+      await close(new NodeFailedError('the connection to the network was closed'))
     },
   }
 }

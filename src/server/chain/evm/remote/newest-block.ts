@@ -1,10 +1,10 @@
 import { withTimeout } from '../../../../core/with-timeout.ts'
 import { rememberFor } from '../../rpc/remember-for.ts'
-import { type EvmNetwork, type Hex, readQuantity } from '../network.ts'
+import { type EvmNetwork, type Hex, parseQuantity } from '../network.ts'
 
-const FRESH_MS = 4_000
+const BLOCK_FRESH_MS = 4_000
 /** Maximum wait for a node in milliseconds. After that, the last known block is returned. */
-const WITHIN_MS = 1_000
+const READ_TIMEOUT_MS = 1_000
 /** Time in milliseconds after which a network counts as stalled if its newest block doesn't change. */
 const STALLED_MS = 60_000
 
@@ -22,22 +22,22 @@ export function watchNewestBlock(
   now: () => number,
 ): () => Promise<NewestBlock | null> {
   let newest: { number: number; time: number; firstAt: number; lastAt: number } | null = null
-  const look = rememberFor(
-    FRESH_MS,
+  const refresh = rememberFor(
+    BLOCK_FRESH_MS,
     async () => {
       const block = await request<{ number: Hex; timestamp: Hex } | null>('eth_getBlockByNumber', ['latest', false])
       if (block === null) return
-      const number = Number(readQuantity(block.number))
+      const number = Number(parseQuantity(block.number))
       // Ignore an older block, which a lagging node returns.
       if (newest !== null && number <= newest.number) newest.lastAt = now()
-      else newest = { number, time: Number(readQuantity(block.timestamp)) * 1000, firstAt: now(), lastAt: now() }
+      else newest = { number, time: Number(parseQuantity(block.timestamp)) * 1000, firstAt: now(), lastAt: now() }
     },
     now,
   )
   return async () => {
     await withTimeout(
-      look().catch(() => {}),
-      WITHIN_MS,
+      refresh().catch(() => {}),
+      READ_TIMEOUT_MS,
     )
     if (newest === null) return null
     const { number, time, firstAt, lastAt } = newest

@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
 import { parseRetryAfter } from '../../../../core/time.ts'
-import { NodeFailed } from './responses.ts'
+import { NodeFailedError } from './responses.ts'
 
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 const TOO_MANY_REQUESTS = 429
@@ -36,9 +36,9 @@ export function openNodeConnections({ timeoutMs, onDisconnect }: NodeConnections
     // Don't use AbortSignal.timeout. On Node.js 20, a signal that `AbortSignal.any` derives from it may never fire
     // after a garbage collection.
     const abortController = new AbortController()
-    let late = false
+    let isTimedOut = false
     const timer = setTimeout(() => {
-      late = true
+      isTimedOut = true
       abortController.abort()
     }, timeoutMs)
     inFlight.add(abortController)
@@ -59,12 +59,12 @@ export function openNodeConnections({ timeoutMs, onDisconnect }: NodeConnections
       if (statusCode === TOO_MANY_REQUESTS || statusCode >= 500) {
         const restMs = parseRetryAfter([headers['retry-after']].flat()[0], Date.now())
         const limited = statusCode === TOO_MANY_REQUESTS || restMs !== null
-        throw new NodeFailed(`the node at ${host} returned HTTP ${statusCode}`, { limited, restMs })
+        throw new NodeFailedError(`the node at ${host} returned HTTP ${statusCode}`, { limited, restMs })
       }
     } catch (cause) {
       if (cause instanceof GdnError) throw cause
-      const why = late ? `did not respond within ${timeoutMs} ms` : `does not respond (${messageOf(cause)})`
-      throw new NodeFailed(`the node at ${host} ${why}`, { cause })
+      const why = isTimedOut ? `did not respond within ${timeoutMs} ms` : `does not respond (${messageOf(cause)})`
+      throw new NodeFailedError(`the node at ${host} ${why}`, { cause })
     } finally {
       clearTimeout(timer)
       inFlight.delete(abortController)
@@ -73,7 +73,7 @@ export function openNodeConnections({ timeoutMs, onDisconnect }: NodeConnections
       return JSON.parse(text)
     } catch (cause) {
       const description = refused === null ? 'a response that is not JSON' : `HTTP ${refused}`
-      throw new NodeFailed(`the node at ${host} returned ${description}`, { cause })
+      throw new NodeFailedError(`the node at ${host} returned ${description}`, { cause })
     }
   }
 

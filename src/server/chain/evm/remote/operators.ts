@@ -1,10 +1,10 @@
 import { GdnError } from '../../../../core/errors.ts'
-import { coinOf } from '../../../settings/networks.ts'
+import { findCoinSymbol } from '../../../settings/networks.ts'
 import type { WaitingMint } from '../../../store/nfts.ts'
 import type { NetworkFees } from '../../fees.ts'
-import { aboveLimits, missingFunds, type Shortage } from '../../missing-funds.ts'
+import { describeLimitWait, describeMissingFunds, type Shortage } from '../../missing-funds.ts'
 import { rememberFor } from '../../rpc/remember-for.ts'
-import { type Debt, debtOf, type PendingCall } from '../cost/debt.ts'
+import { computeDebt, type Debt, type PendingCall } from '../cost/debt.ts'
 import { minSignerFunds, type WaitingFunds } from '../cost/funding.ts'
 import { readDataFee } from '../cost/network-fees.ts'
 import type { Signer } from '../evm-signer.ts'
@@ -16,7 +16,7 @@ import type { RemoteNetwork } from './remote-network.ts'
  * Time in milliseconds for which a check of the operators is valid. The time is shorter if an operator's funds may run
  * out.
  */
-const FRESH_MS = 15_000
+const STATES_FRESH_MS = 15_000
 const FRESH_WITH_LOW_FUNDS_MS = 2_000
 /**
  * Number of large requests that a well-funded signer can pay for. It is higher than the maximum number of pending
@@ -56,11 +56,11 @@ export interface Operators {
    * @throws GdnError with the reason if no operator can sign: `pending` if funds or an authorization are missing,
    *   `unreachable` if remote signers fail
    */
-  operatorsThatCanSign(fees: Fees): Promise<readonly SigningOperator[]>
+  listSigningOperators(fees: Fees): Promise<readonly SigningOperator[]>
   /** Returns the smallest shortage of any signer at the current fees. Returns null if a signer can sign. */
   shortage(fees: Fees): Promise<Shortage | null>
   /** Returns the signer with the most funds beyond its pending transactions; null if none is known. */
-  bestFunded(): OperatorState | null
+  findBestFunded(): OperatorState | null
   /** The reason why no operator can sign, as of the last check; null if one can. */
   readonly problem: string | null
   /** Equals `problem` if an operator can't pay for its next pending transaction. Null if all can. */
@@ -117,7 +117,7 @@ export function watchOperators(options: {
         const nextNonce = await network.publicNetwork.nextNonce(address)
         const balance = await network.publicNetwork.balance(address)
         const isAuthorized = await isOperator(network, factory, address)
-        return { address, nextNonce, balance, isAuthorized, pending, ...debtOf(pending, nextNonce) }
+        return { address, nextNonce, balance, isAuthorized, pending, ...computeDebt(pending, nextNonce) }
       }),
     )
     fetchedAt = now()
@@ -128,7 +128,7 @@ export function watchOperators(options: {
     const hasLowFunds = lastStates.some(
       ({ balance, isAuthorized }) => isAuthorized && balance < WELL_FUNDED_REQUESTS * minSignerFunds(fees),
     )
-    const freshMs = hasLowFunds ? FRESH_WITH_LOW_FUNDS_MS : FRESH_MS
+    const freshMs = hasLowFunds ? FRESH_WITH_LOW_FUNDS_MS : STATES_FRESH_MS
     const isFresh = now() >= fetchedAt && now() - fetchedAt < freshMs && problem === null
     if (!isFresh) {
       fetching ??= fetchStates(fees).finally(() => {
@@ -137,8 +137,10 @@ export function watchOperators(options: {
       await fetching
     }
     // Assign all values at once, so that no caller sees the problem before the needed funds are computed.
-    const lacks = operatorsProblem(network, lastStates, fees) !== null
-    problem = lacks ? operatorsProblem(network, lastStates, fees, await fundsOf(await recentWaiting(), fees)) : null
+    const lacks = describeOperatorsProblem(network, lastStates, fees) !== null
+    problem = lacks
+      ? describeOperatorsProblem(network, lastStates, fees, await fundsOf(await recentWaiting(), fees))
+      : null
     return lastStates
   }
 
@@ -149,7 +151,7 @@ export function watchOperators(options: {
 
   return {
     readStates,
-    async operatorsThatCanSign(fees) {
+    async listSigningOperators(fees) {
       const states = await readStates(fees)
       if (problem !== null) throw new GdnError('pending', problem)
       const unavailable = outage()
@@ -163,7 +165,7 @@ export function watchOperators(options: {
         // mined after the check still counts, because the balance was read before it.
         const later = hasLowFunds ? await options.waiting(signer.address, fees) : []
         const signed = new Map([...state.pending, ...later].map((call) => [call.nonce, call]))
-        const { owed } = debtOf([...signed.values()], state.nextNonce)
+        const { owed } = computeDebt([...signed.values()], state.nextNonce)
         const free = state.balance - owed
         if (free >= minSignerFunds(fees)) operators.push({ signer, gas: free / fees.maxFeePerGas })
       }
@@ -192,7 +194,7 @@ export function watchOperators(options: {
         null,
       )
     },
-    bestFunded() {
+    findBestFunded() {
       const [first = null, ...otherStates] = lastStates.filter(({ isAuthorized }) => isAuthorized)
       const free = ({ balance, owed }: OperatorState) => balance - owed
       return otherStates.reduce((most, state) => (most !== null && free(state) > free(most) ? state : most), first)
@@ -215,13 +217,13 @@ export function watchOperators(options: {
 type Funds = Debt & Pick<OperatorState, 'address' | 'balance'>
 
 const canSign = (state: Pick<OperatorState, 'isAuthorized' | 'balance' | 'due'>, fees: Fees) =>
-  state.isAuthorized && state.balance >= neededBy(state, fees)
+  state.isAuthorized && state.balance >= computeMinBalance(state, fees)
 
 /**
  * Returns the balance in wei that a signer needs to sign: for its next pending transaction or for a new one, whichever
  * is higher.
  */
-export function neededBy({ due }: Pick<Funds, 'due'>, fees: Fees): bigint {
+export function computeMinBalance({ due }: Pick<Funds, 'due'>, fees: Fees): bigint {
   const least = minSignerFunds(fees)
   return due > least ? due : least
 }
@@ -231,23 +233,23 @@ export function neededBy({ due }: Pick<Funds, 'due'>, fees: Fees): bigint {
  *
  * @param waiting the funds that NFTs without a transaction need in addition to pending transactions
  */
-export const lackOfSigner = (
+export const describeSignerShortage = (
   { blockchain, chainId }: Pick<WatchedNetwork, 'blockchain' | 'chainId'>,
   { address, balance, due, owed, raised, held }: Funds,
   fees: Fees,
   waiting?: WaitingFunds,
 ): string | null => {
-  const needed = neededBy({ due }, fees)
-  const payer = { role: 'signer', address, blockchain, coin: coinOf(chainId) } as const
-  if (waiting === undefined) return missingFunds(payer, balance, needed)
+  const needed = computeMinBalance({ due }, fees)
+  const payer = { role: 'signer', address, blockchain, coin: findCoinSymbol(chainId) } as const
+  if (waiting === undefined) return describeMissingFunds(payer, balance, needed)
   // Additional funds would not help NFTs and transactions that wait because of the limits of their runs.
   const isHeld = waiting.nfts === 0 && waiting.held + held > 0 && balance >= (raised === 0 ? due : owed)
-  if (isHeld) return aboveLimits(payer, balance, needed, { nfts: waiting.held, transactions: held })
+  if (isHeld) return describeLimitWait(payer, balance, needed, { nfts: waiting.held, transactions: held })
   const all = { nfts: waiting.nfts, pending: raised, wei: owed + (waiting.nfts === 0 ? 0n : waiting.wei) }
-  return missingFunds(payer, balance, needed, all)
+  return describeMissingFunds(payer, balance, needed, all)
 }
 
-function operatorsProblem(
+function describeOperatorsProblem(
   network: WatchedNetwork,
   states: readonly OperatorState[],
   fees: Fees,
@@ -259,5 +261,5 @@ function operatorsProblem(
   if (authorized.length === 0) {
     return `the factory of ${blockchain} has authorized none of the signers: run \`gdn chain setup ${blockchain}\``
   }
-  return authorized.map((state) => lackOfSigner(network, state, fees, waiting)).join('; ')
+  return authorized.map((state) => describeSignerShortage(network, state, fees, waiting)).join('; ')
 }

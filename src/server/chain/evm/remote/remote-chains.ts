@@ -5,19 +5,19 @@ import type { Log } from '../../../log.ts'
 import type { ChainSettings, NetworkSettings } from '../../../settings/types.ts'
 import { findChain } from '../../../store/chains.ts'
 import { markBehind } from '../../../store/followers.ts'
-import { waitingMints } from '../../../store/nfts.ts'
+import { listWaitingMints } from '../../../store/nfts.ts'
 import type { Db } from '../../../store/schema.ts'
-import { findFactoryTransaction, nextNoncesOf, raiseNonce } from '../../../store/transactions.ts'
+import { findFactoryTransaction, raiseNonce, readNextNonces } from '../../../store/transactions.ts'
 import type { Shortage } from '../../missing-funds.ts'
 import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
 import { rememberFor } from '../../rpc/remember-for.ts'
 import type { NetworkProblem } from '../../rpc/watch-network.ts'
 import { watchNetworks } from '../../rpc/watch-networks.ts'
-import { pendingCalls } from '../cost/replacements.ts'
-import { fundsOfWaiting } from '../cost/waiting-funds.ts'
-import { closeSigners, type FindSigner, type GetSigningTerms, type Signer, signerAt } from '../evm-signer.ts'
+import { readPendingCalls } from '../cost/replacements.ts'
+import { computeWaitingFunds } from '../cost/waiting-funds.ts'
+import { closeSigners, type FindSigner, findSignerByAddress, type GetSigningTerms, type Signer } from '../evm-signer.ts'
 import type { Fees, Hex } from '../network.ts'
-import { waitingFor } from './fees.ts'
+import { explainFeeCapWait } from './fees.ts'
 import { type NewestBlock, watchNewestBlock } from './newest-block.ts'
 import { type OperatorState, type Operators, watchOperators } from './operators.ts'
 import { createRemoteNetwork, type RemoteNetwork } from './remote-network.ts'
@@ -31,18 +31,18 @@ export interface RemoteChains {
   readonly signing: GetSigningTerms
   readonly findSigner: FindSigner
   /** Returns the factory's address. Rejects if the blockchain isn't set up. */
-  factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
+  getFactoryAddress(db: Db, blockchain: EvmBlockchain): Promise<Hex>
   /**
    * Returns why nothing can be signed for a blockchain; null if no problem is known. If the work is already signed,
    * returns a problem only while a signer can't pay for its next pending transaction.
    */
   problem(blockchain: EvmBlockchain, isSigned: boolean): string | null
   /** Returns the reason why no node of the blockchain responds; null if one does. */
-  silence(blockchain: EvmBlockchain): string | null
+  silenceReason(blockchain: EvmBlockchain): string | null
   /** Returns the newest block, at most a few seconds old; null until a node has responded. */
   newestBlock(blockchain: EvmBlockchain): Promise<NewestBlock | null>
   /** Returns the signer with the most funds as of the last check; null if none is known. */
-  bestFunded(blockchain: EvmBlockchain): OperatorState | null
+  findBestFunded(blockchain: EvmBlockchain): OperatorState | null
   /** Returns the funds that the signers lack for all accepted requests; null if they lack none. */
   shortage(blockchain: EvmBlockchain): Promise<Shortage | null>
   /**
@@ -51,7 +51,7 @@ export interface RemoteChains {
    */
   unreachable(): Promise<readonly ({ blockchain: EvmBlockchain } & NetworkProblem)[]>
   /** Returns the signers' balances as of the last check. */
-  signers(): { blockchain: EvmBlockchain; address: string; coins: number }[]
+  signerBalances(): { blockchain: EvmBlockchain; address: string; coins: number }[]
   readonly blockchains: readonly EvmBlockchain[]
   /** Returns the URL of a blockchain's block explorer; null if none is configured. */
   blockExplorerUrl(blockchain: EvmBlockchain): string | null
@@ -72,7 +72,7 @@ export interface RemoteChainsOptions {
 
 /** Minimum interval between requests for fees, in milliseconds. */
 const FEES_FRESH_MS = 2_000
-const WEI_IN_COIN = 1e18
+const WEI_PER_COIN = 1e18
 
 interface RemoteChain {
   settings: ChainSettings
@@ -98,13 +98,13 @@ export async function openRemoteChains({
    * never change.
    */
   const factories = new Map<EvmBlockchain, Hex>()
-  const factory = async (on: Db, blockchain: EvmBlockchain): Promise<Hex> => {
+  const getFactoryAddress = async (on: Db, blockchain: EvmBlockchain): Promise<Hex> => {
     const cached = factories.get(blockchain)
     if (cached !== undefined) return cached
     const chain = await findChain(on, blockchain)
     if (chain === null) {
       const newest = (await opened.get(blockchain)?.newestBlock())?.number ?? null
-      throw networkNotSetUpError(blockchain, await deploymentState(on, get(blockchain).network, newest))
+      throw networkNotSetUpError(blockchain, await readDeploymentState(on, get(blockchain).network, newest))
     }
     factories.set(blockchain, chain.factory_address as Hex)
     return chain.factory_address as Hex
@@ -121,12 +121,12 @@ export async function openRemoteChains({
     const fees = rememberFor(FEES_FRESH_MS, () => network.publicNetwork.suggestFees(), now)
     const operators = watchOperators({
       network,
-      factory: () => factory(db, blockchain),
+      factory: () => getFactoryAddress(db, blockchain),
       signers,
       now,
-      fundsOf: (mints, at, data) => fundsOfWaiting(db, mints, at, data),
-      waitingMints: () => waitingMints(db, blockchain),
-      waiting: (signer, at) => pendingCalls(db, network, signer, at),
+      fundsOf: (mints, at, data) => computeWaitingFunds(db, mints, at, data),
+      waitingMints: () => listWaitingMints(db, blockchain),
+      waiting: (signer, at) => readPendingCalls(db, network, signer, at),
     })
     const newestBlock = watchNewestBlock(network, now)
     opened.set(blockchain, { settings: chain, network, operators, signers, fees, newestBlock })
@@ -154,13 +154,13 @@ export async function openRemoteChains({
     has: (blockchain) => opened.has(blockchain),
     hasValue: (blockchain) => !get(blockchain).settings.isTestNetwork,
     network: (blockchain) => get(blockchain).network,
-    factory,
+    getFactoryAddress,
     blockExplorerUrl: (blockchain) => opened.get(blockchain)?.settings.blockExplorerUrl ?? null,
     problem: (blockchain, isSigned) =>
       opened.get(blockchain)?.operators[isSigned ? 'pendingProblem' : 'problem'] ?? null,
-    silence: (blockchain) => watch.silence(blockchain),
+    silenceReason: (blockchain) => watch.silenceReason(blockchain),
     newestBlock: async (blockchain) => await get(blockchain).newestBlock(),
-    bestFunded: (blockchain) => opened.get(blockchain)?.operators.bestFunded() ?? null,
+    findBestFunded: (blockchain) => opened.get(blockchain)?.operators.findBestFunded() ?? null,
     async shortage(blockchain) {
       const { network, operators } = get(blockchain)
       if (operators.problem === null) return null
@@ -168,12 +168,12 @@ export async function openRemoteChains({
       return await operators.shortage(await network.publicNetwork.suggestFees())
     },
     unreachable: () => watch.unreachable(),
-    signers: () =>
+    signerBalances: () =>
       [...opened].flatMap(([blockchain, { operators }]) =>
         operators.lastStates.map(({ address, balance }) => ({
           blockchain,
           address,
-          coins: Number(balance) / WEI_IN_COIN,
+          coins: Number(balance) / WEI_PER_COIN,
         })),
       ),
 
@@ -181,14 +181,14 @@ export async function openRemoteChains({
       const { settings: chain, network, operators, fees } = get(blockchain)
       // Reject at once if a network hangs. Otherwise each attempt would delay the network's collections and transfers
       // in turn.
-      if (watch.hangs(blockchain)) throw new GdnError('unreachable', `no node of ${blockchain} responds`)
+      if (watch.isHanging(blockchain)) throw new GdnError('unreachable', `no node of ${blockchain} responds`)
       const offered = await fees()
       // A transaction signed at this fee would stay pending and block the signer's later transactions.
-      const waiting = waitingFor(offered, network.publicNetwork.feeCap)
+      const waiting = explainFeeCapWait(offered, network.publicNetwork.feeCap)
       if (waiting !== null) throw new GdnError('pending', `${blockchain}: ${waiting}`)
-      const signing = await operators.operatorsThatCanSign(offered)
+      const signing = await operators.listSigningOperators(offered)
       const { lastStates: states } = operators
-      const nonces = await nextNoncesOf(
+      const nonces = await readNextNonces(
         db,
         blockchain,
         states.map(({ address }) => address),
@@ -209,7 +209,8 @@ export async function openRemoteChains({
       }
     },
 
-    findSigner: async (blockchain, address) => signerAt({ admin: null, operators: get(blockchain).signers }, address),
+    findSigner: async (blockchain, address) =>
+      findSignerByAddress({ admin: null, operators: get(blockchain).signers }, address),
 
     async close() {
       watch.stop()
@@ -225,7 +226,7 @@ export async function openRemoteChains({
  *
  * @param newest the number of the newest block; null if it isn't known
  */
-export async function deploymentState(
+export async function readDeploymentState(
   db: Db,
   { blockchain, publicNetwork }: Pick<RemoteNetwork, 'blockchain' | 'publicNetwork'>,
   newest: number | null,
@@ -246,7 +247,7 @@ export async function deploymentState(
 
 export const networkNotSetUpError = (
   blockchain: EvmBlockchain,
-  { state, hasBegun }: Awaited<ReturnType<typeof deploymentState>>,
+  { state, hasBegun }: Awaited<ReturnType<typeof readDeploymentState>>,
   setup = `gdn chain setup ${blockchain} --admin-keystore admin.json`,
 ): GdnError =>
   new GdnError('invalid_config', `${blockchain} is not set up: ${state}`, {

@@ -10,10 +10,10 @@ import {
   type EvmReceipt,
   type Hex,
   type PublicNetwork,
+  parseQuantity,
   type RawLog,
-  readQuantity,
 } from '../network.ts'
-import { receiptOf } from '../receipt.ts'
+import { parseReceipt } from '../receipt.ts'
 import { readFees } from './fees.ts'
 import { connectRemote, type NodeIdentity, type RemoteRpc } from './json-rpc.ts'
 
@@ -56,7 +56,7 @@ export interface RemoteNetwork extends EvmNetwork {
 
 const POLL_MS = 2_000
 const STUCK_MS = 60_000
-const FEE_CAP = 1_000_000_000_000n
+const DEFAULT_FEE_CAP_WEI = 1_000_000_000_000n
 /**
  * Default limit of pending mint transactions: every node keeps this many pending transactions per account (geth: 16).
  */
@@ -68,7 +68,7 @@ const RETRY_MS = 200
  * Maximum number of blocks in one batch. One node answers up to 100 calls together, one of which reads the newest
  * block.
  */
-const BLOCKS_OF_ONE_NODE = 99
+const MAX_BLOCKS_PER_BATCH = 99
 
 /**
  * Connects to the network of a blockchain behind RPC URLs. Sends no request to a node before it has returned the right
@@ -79,7 +79,7 @@ const BLOCKS_OF_ONE_NODE = 99
  * const network = createRemoteNetwork({ blockchain: 'polygon', urls, confirmations: 5, finality: 64 })
  */
 export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwork {
-  const { blockchain, urls, confirmations, finality, feeCap = FEE_CAP } = options
+  const { blockchain, urls, confirmations, finality, feeCap = DEFAULT_FEE_CAP_WEI } = options
   if (confirmations < 1 || finality < confirmations)
     throw new RangeError('finality must not be less than confirmations')
   const chainId = options.chainId ?? chainIdOf(blockchain)
@@ -89,7 +89,7 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
   const identity = chainIdentity(chainId)
   const rpc = connectRemote({ urls, identity, timeoutMs, tries, retryMs, providers, onRequest, signal })
 
-  const head = async () => Number(readQuantity(await rpc.call('eth_blockNumber', [])))
+  const head = async () => Number(parseQuantity(await rpc.call('eth_blockNumber', [])))
   const receiptCalls = (hashes: readonly Hex[]) =>
     hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] }))
 
@@ -102,10 +102,10 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
     head,
 
     async blockHashes(numbers, head) {
-      if (head === undefined) return (await rpc.batch(numbers.map(blockCall))).map(hashOf)
+      if (head === undefined) return (await rpc.batch(numbers.map(blockCall))).map(parseBlockHash)
       const hashes: (Hex | null)[] = []
-      for (const chunk of chunksOf(numbers, BLOCKS_OF_ONE_NODE)) {
-        const [top = null, ...response] = (await rpc.batch([head, ...chunk].map(blockCall))).map(hashOf)
+      for (const chunk of chunksOf(numbers, MAX_BLOCKS_PER_BATCH)) {
+        const [top = null, ...response] = (await rpc.batch([head, ...chunk].map(blockCall))).map(parseBlockHash)
         hashes.push(...response.map((hash) => (top === null ? null : hash)))
       }
       return hashes
@@ -118,18 +118,18 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
       }))
       const responses = await rpc.batch([...logCalls, ...blocks.map(blockCall)])
       return {
-        logs: responses.slice(0, logCalls.length).flatMap((response) => (resultOf(response) ?? []) as RawLog[]),
-        hashes: responses.slice(logCalls.length).map(hashOf),
+        logs: responses.slice(0, logCalls.length).flatMap((response) => (unwrapResult(response) ?? []) as RawLog[]),
+        hashes: responses.slice(logCalls.length).map(parseBlockHash),
       }
     },
 
     async nextNonce(account, block) {
       const at = block === undefined ? 'latest' : hexQuantity(block)
-      return Number(readQuantity(await rpc.call('eth_getTransactionCount', [account, at])))
+      return Number(parseQuantity(await rpc.call('eth_getTransactionCount', [account, at])))
     },
 
     async balance(account) {
-      return readQuantity(await rpc.call('eth_getBalance', [account, 'latest']))
+      return parseQuantity(await rpc.call('eth_getBalance', [account, 'latest']))
     },
 
     async isNonceForeign({ signer, nonce, hashes }) {
@@ -142,7 +142,10 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
         { method: 'eth_getTransactionCount', params: [signer, hexQuantity(deep)] },
         ...receiptCalls(hashes),
       ])
-      return readQuantity(resultOf(count)) > BigInt(nonce) && receipts.every((receipt) => resultOf(receipt) === null)
+      return (
+        parseQuantity(unwrapResult(count)) > BigInt(nonce) &&
+        receipts.every((receipt) => unwrapResult(receipt) === null)
+      )
     },
 
     suggestFees: () => readFees(rpc, feeCap),
@@ -156,7 +159,7 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
     request: (method, params) => rpc.call(method, params),
     broadcast: (raws) => submit(rpc, raws),
     async receipts(hashes) {
-      return (await rpc.batch(receiptCalls(hashes))).map((response) => effectOf(resultOf(response)))
+      return (await rpc.batch(receiptCalls(hashes))).map((response) => parseEffectiveReceipt(unwrapResult(response)))
     },
     close: () => rpc.close(),
   }
@@ -171,20 +174,20 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
  * omits events still returns their bloom filter in the receipt. If the bloom filter weren't checked, a bundle would be
  * minted a second time.
  */
-function effectOf(raw: unknown): EvmReceipt | null {
-  const receipt = receiptOf(raw)
+function parseEffectiveReceipt(raw: unknown): EvmReceipt | null {
+  const receipt = parseReceipt(raw)
   if (receipt === null) return null
-  return hasOwnEvents(raw as EventsOfReceipt) ? receipt : { ...receipt, status: 'reverted' }
+  return hasOwnEvents(raw as ReceiptEvents) ? receipt : { ...receipt, status: 'reverted' }
 }
 
-interface EventsOfReceipt {
+interface ReceiptEvents {
   to?: string | null
   contractAddress?: string | null
   logs?: readonly { address?: string }[] | null
   logsBloom?: string | null
 }
 
-function hasOwnEvents({ to, contractAddress, logs, logsBloom }: EventsOfReceipt): boolean {
+function hasOwnEvents({ to, contractAddress, logs, logsBloom }: ReceiptEvents): boolean {
   if (!logs) return true
   if (logs.length === 0) return /[1-9a-f]/i.test((logsBloom ?? '').replace(/^0x/i, ''))
   const contract = (to ?? contractAddress)?.toLowerCase()
@@ -197,15 +200,16 @@ function hasOwnEvents({ to, contractAddress, logs, logsBloom }: EventsOfReceipt)
 export const chainIdentity = (chainId: number): NodeIdentity => ({
   method: 'eth_chainId',
   problem(response) {
-    const actualId = readQuantity(response)
+    const actualId = parseQuantity(response)
     return actualId === BigInt(chainId) ? null : `belongs to chain ${actualId}, not ${chainId}`
   },
 })
 
 const blockCall = (number: number) => ({ method: 'eth_getBlockByNumber', params: [hexQuantity(number), false] })
-const hashOf = (response: RpcResponse): Hex | null => (resultOf(response) as { hash: Hex } | null)?.hash ?? null
+const parseBlockHash = (response: RpcResponse): Hex | null =>
+  (unwrapResult(response) as { hash: Hex } | null)?.hash ?? null
 
-function resultOf(response: RpcResponse | undefined): unknown {
+function unwrapResult(response: RpcResponse | undefined): unknown {
   if (response === undefined) return null
   if ('error' in response) throw response.error
   return response.result

@@ -5,14 +5,14 @@ import { RPC_ERRORS, RpcError, type RpcResponse } from '../../rpc/rpc-response.t
 import { isExecutionError } from '../execution-error.ts'
 
 /** Maximum length of a node's message. It is logged and becomes part of the reason why an NFT failed. */
-const MAX_MESSAGE = 500
+const MAX_MESSAGE_LENGTH = 500
 /** JSON-RPC errors that mean "rate limited". */
-const LIMIT_CODES = new Set([429, -32005, -32007])
+const RATE_LIMIT_CODES = new Set([429, -32005, -32007])
 /** JSON-RPC errors that are temporary: a provider's limit, an internal error, or a lagging node. */
-const TEMPORARY_CODES = new Set([...LIMIT_CODES, RPC_ERRORS.internal, -32016])
+const TEMPORARY_CODES = new Set([...RATE_LIMIT_CODES, RPC_ERRORS.internal, -32016])
 
 /** Matches messages that mean "rate limited", for providers with other codes. */
-const LIMIT_MESSAGE =
+const RATE_LIMIT_PATTERN =
   /\btoo many requests\b|\brate.?limit|\bthrottl|\bexceeded (its|your) .*\b(capacity|quota|credits|compute units)\b/i
 
 /** Matches the messages of valid calls that took too long, and of proxies that can't reach their upstream. */
@@ -49,7 +49,7 @@ interface FailureFacts {
  * The error of a node that can't answer a request. `restMs` is the pause that the node requested; null if it requested
  * none.
  */
-export class NodeFailed extends GdnError {
+export class NodeFailedError extends GdnError {
   readonly restMs: number | null
   readonly limited: boolean
 
@@ -61,16 +61,18 @@ export class NodeFailed extends GdnError {
 }
 
 /** Returns the outcome of a request. It is `limited` if any response in a batch means "rate limited". */
-export function rpcOutcome(body: unknown): RpcOutcome {
+export function classifyResponse(body: unknown): RpcOutcome {
   const responses: { error?: Partial<RpcError> | null }[] = [body].flat().map((entry) => (entry ?? {}) as object)
-  const errors = responses.flatMap(({ error }) => (error === undefined || error === null ? [] : responseError(error)))
+  const errors = responses.flatMap(({ error }) =>
+    error === undefined || error === null ? [] : parseResponseError(error),
+  )
   if (errors.some(isLimit)) return 'limited'
   return Array.isArray(body) || errors.length === 0 ? 'answered' : 'refused'
 }
 
 /** Returns the error in a response. The response is untrusted and may have any form. */
-function responseError({ code, message, data }: Partial<RpcError>): RpcError {
-  const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE).toWellFormed() : ''
+function parseResponseError({ code, message, data }: Partial<RpcError>): RpcError {
+  const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed() : ''
   return new RpcError(typeof code === 'number' ? code : RPC_ERRORS.internal, text, data)
 }
 
@@ -78,7 +80,7 @@ const isData = (result: unknown) =>
   typeof result === 'string' && /^0x[0-9a-f]*$/i.test(result) && result.length % 2 === 0
 const isObjectOrNull = (result: unknown) => typeof result === 'object'
 
-/** Functions that check, by method, whether a result has the right form. `readQuantity` checks numbers. */
+/** Functions that check, by method, whether a result has the right form. `parseQuantity` checks numbers. */
 const RESULT_CHECKS: Readonly<Record<string, (result: unknown) => boolean>> = {
   eth_call: isData,
   eth_getCode: isData,
@@ -94,13 +96,13 @@ const RESULT_CHECKS: Readonly<Record<string, (result: unknown) => boolean>> = {
  *
  * @throws NodeFailed if the result doesn't have the form of its method
  */
-export function rpcResponseOf(response: unknown, method: string): RpcResponse {
+export function parseRpcResponse(response: unknown, method: string): RpcResponse {
   const { result, error } = (response ?? {}) as { result?: unknown; error?: Partial<RpcError> }
   if (error !== undefined && error !== null) {
-    return { error: responseError(error) }
+    return { error: parseResponseError(error) }
   }
   if (result === undefined || RESULT_CHECKS[method]?.(result) === false) {
-    throw new NodeFailed(`a node returned an invalid response to ${method}`)
+    throw new NodeFailedError(`a node returned an invalid response to ${method}`)
   }
   return { result }
 }
@@ -115,11 +117,11 @@ export function throwNodeFailures(response: RpcResponse, { refusals = false } = 
   if (!('error' in response)) return response
   const { error } = response
   const { code, message } = error
-  const isBusy = TEMPORARY_CODES.has(code) || LIMIT_MESSAGE.test(message) || TEMPORARY_MESSAGE.test(message)
+  const isBusy = TEMPORARY_CODES.has(code) || RATE_LIMIT_PATTERN.test(message) || TEMPORARY_MESSAGE.test(message)
   const lacksBlock = MISSING_BLOCK_MESSAGE.test(message) && !isStatePruned(message)
   const isInconclusive = ((isBusy && !isQueryTooLarge(error)) || lacksBlock) && !isExecutionError(error)
   if (!isInconclusive || (refusals && error.code === RPC_ERRORS.internal)) return response
-  throw new NodeFailed(`a node failed: ${error.message}`, { cause: error })
+  throw new NodeFailedError(`a node failed: ${error.message}`, { cause: error })
 }
 
 /**
@@ -131,5 +133,5 @@ export const isQueryTooLarge = ({ message }: Partial<RpcError>): boolean =>
   /\b(too|more than|up to|max(imum)?|limit(s|ed)?|exceed(s|ed|ing)?)\b/i.test(String(message))
 
 const isLimit = ({ code = 0, message = '', data }: Partial<RpcError>): boolean =>
-  (LIMIT_CODES.has(code) || (LIMIT_MESSAGE.test(message) && !isExecutionError({ code, message, data }))) &&
+  (RATE_LIMIT_CODES.has(code) || (RATE_LIMIT_PATTERN.test(message) && !isExecutionError({ code, message, data }))) &&
   !isQueryTooLarge({ message })

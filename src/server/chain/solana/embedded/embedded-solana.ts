@@ -5,21 +5,21 @@ import { TOKEN_2022 } from '../key.ts'
 import type { SendOutcome, SignatureStatus, SolanaNetwork } from '../network.ts'
 import { createBlockhashes, VALID_BLOCKS } from './blockhashes.ts'
 import { loadLiteSvm } from './load-litesvm.ts'
-import { digestOf, readSnapshot, type Snapshot, writeSnapshot } from './snapshot.ts'
+import { hashBlock, readSnapshot, type Snapshot, writeSnapshot } from './snapshot.ts'
 import { createVirtualMachine } from './virtual-machine.ts'
-import { decodeTransaction, signatureOf, type WireTransaction } from './wire.ts'
+import { decodeTransaction, parseSignature, type WireTransaction } from './wire.ts'
 
 /** Duration of a slot in milliseconds, as on the public network. */
 const SLOT_MS = 400
 /**
  * Number of transactions that are executed without a pause. They take about 10 ms. During a pause, requests are served.
  */
-const AT_ONCE = 20
+const TRANSACTIONS_PER_TURN = 20
 /**
  * Number of signatures whose outcomes are kept in memory. Older transactions are found by the accounts that they
  * created.
  */
-const MAX_REMEMBERED = 20_000
+const MAX_KEPT_STATUSES = 20_000
 /**
  * Number of transactions after which a snapshot is stored. For a thousand NFTs, a replay takes 0.3 s, writing a
  * snapshot 1 ms, and loading it 2 ms.
@@ -54,7 +54,7 @@ export interface EmbeddedSolana extends SolanaNetwork {
   close(): Promise<void>
 }
 
-const pause = () => new Promise<void>((resolve) => setImmediate(resolve))
+const yieldToEventLoop = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /**
  * Starts the Solana chain of a data directory: litesvm in this process, with every block written to the journal before
@@ -76,9 +76,9 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
   const statuses = new Map<string, SignatureStatus>(snapshot?.statuses)
   let tip = snapshot?.slot ?? 0
   let lastBlock = snapshot?.block ?? ''
-  let executed = snapshot?.transactions ?? 0
-  let inSnapshot = executed
-  let inDoubt = false
+  let executedCount = snapshot?.transactions ?? 0
+  let snapshotCount = executedCount
+  let mustCatchUp = false
   let closed = false
   let queue: Promise<unknown> = Promise.resolve()
 
@@ -87,7 +87,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
   const remember = (signature: string, status: SignatureStatus) => {
     statuses.set(signature, status)
     for (const oldest of statuses.keys()) {
-      if (statuses.size <= MAX_REMEMBERED) break
+      if (statuses.size <= MAX_KEPT_STATUSES) break
       statuses.delete(oldest)
     }
   }
@@ -98,12 +98,12 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
   ) => {
     machine.setTime(block.number, block.timestamp)
     for (const [index, { bytes, signature }] of transactions.entries()) {
-      if (index > 0 && index % AT_ONCE === 0) await pause()
+      if (index > 0 && index % TRANSACTIONS_PER_TURN === 0) await yieldToEventLoop()
       remember(signature, { slot: block.number, error: machine.execute(bytes) })
     }
     tip = block.number
-    executed += transactions.length
-    lastBlock = digestOf(block)
+    executedCount += transactions.length
+    lastBlock = hashBlock(block)
   }
 
   /**
@@ -112,10 +112,16 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
    * transactions.
    */
   const keepSnapshot = async () => {
-    if (snapshotPath === undefined || inDoubt) return
-    inSnapshot = executed
+    if (snapshotPath === undefined || mustCatchUp) return
+    snapshotCount = executedCount
     try {
-      const snapshot = { slot: tip, block: lastBlock, transactions: executed, statuses, machine: machine.snapshot() }
+      const snapshot = {
+        slot: tip,
+        block: lastBlock,
+        transactions: executedCount,
+        statuses,
+        machine: machine.snapshot(),
+      }
       await writeSnapshot(snapshotPath, `${chain} ${payer}`, snapshot)
     } catch (error) {
       onEvent({ type: 'no_snapshot', reason: messageOf(error) })
@@ -133,18 +139,18 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
         block,
         block.transactions.map((raw) => {
           const bytes = Buffer.from(raw, 'base64')
-          return { bytes, signature: signatureOf(bytes) }
+          return { bytes, signature: parseSignature(bytes) }
         }),
       )
       transactions += block.transactions.length
-      await pause()
+      await yieldToEventLoop()
       if (signal?.aborted || closed) throw new Error(`the embedded chain ${blockchain} was shut down`)
       if (performance.now() - reportedAt > 1000) {
         reportedAt = performance.now()
         onEvent({ type: 'replaying', slot: tip, transactions })
       }
     }
-    inDoubt = false
+    mustCatchUp = false
     return transactions
   }
 
@@ -152,7 +158,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const turn = queue.then(async () => {
       if (closed) throw new Error(`the embedded chain ${blockchain} was shut down`)
-      if (inDoubt) await catchUp()
+      if (mustCatchUp) await catchUp()
       return work()
     })
     queue = turn.catch(() => {})
@@ -185,12 +191,12 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
         await journal.append(block)
       } catch (error) {
         // The write may have succeeded despite the error, so the next task reads the journal first.
-        inDoubt = true
+        mustCatchUp = true
         throw error
       }
       await execute(block, accepted)
       // Store snapshots less often as the number of accounts grows, because each snapshot contains all of them.
-      if (executed - inSnapshot >= Math.max(SNAPSHOT_AFTER, inSnapshot / 2)) await keepSnapshot()
+      if (executedCount - snapshotCount >= Math.max(SNAPSHOT_AFTER, snapshotCount / 2)) await keepSnapshot()
     }
     return outcomes.map(({ candidate, ...outcome }) => outcome)
   }
@@ -219,7 +225,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
     async close() {
       closed = true
       await queue
-      if (executed - inSnapshot >= SNAPSHOT_AT_CLOSE_AFTER) await keepSnapshot()
+      if (executedCount - snapshotCount >= SNAPSHOT_AT_CLOSE_AFTER) await keepSnapshot()
     },
   }
 }
@@ -229,5 +235,5 @@ async function usableSnapshot(path: string, chain: string, journal: Journal): Pr
   const snapshot = await readSnapshot(path, chain)
   if (snapshot === null) return null
   const block = await journal.find(snapshot.slot)
-  return block !== null && digestOf(block) === snapshot.block ? snapshot : null
+  return block !== null && hashBlock(block) === snapshot.block ? snapshot : null
 }

@@ -24,7 +24,7 @@ export interface Snapshot {
   /** The slot of the last executed block. */
   slot: number
   /**
-   * The result of {@link digestOf} for that block. The snapshot is valid only if the journal has the same block there.
+   * The result of {@link hashBlock} for that block. The snapshot is valid only if the journal has the same block there.
    */
   block: string
   /** Number of executed transactions. */
@@ -33,7 +33,7 @@ export interface Snapshot {
   machine: Uint8Array
 }
 
-export function digestOf({ number, timestamp, transactions }: JournalledBlock): string {
+export function hashBlock({ number, timestamp, transactions }: JournalledBlock): string {
   return sha256Hex([number, timestamp, ...transactions].join('\n'))
 }
 

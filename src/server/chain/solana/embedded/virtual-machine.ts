@@ -5,7 +5,7 @@ import type { LiteSvmModule } from './load-litesvm.ts'
 /**
  * Initial funds in lamports. They are more than an embedded chain can ever spend, and far below the maximum balance.
  */
-const FUNDS = 2n ** 60n
+const PAYER_LAMPORTS = 2n ** 60n
 const SYSTEM_PROGRAM = new Uint8Array(32)
 const SLOTS_PER_EPOCH = 432_000
 
@@ -36,7 +36,7 @@ export function createVirtualMachine(module: LiteSvmModule, payer: string, snaps
   machine.setBlockhashCheck(false)
   machine.setLogBytesLimit(0n)
   if (snapshot === undefined) {
-    const rich = new Account(FUNDS, new Uint8Array(), SYSTEM_PROGRAM, false, 0n)
+    const rich = new Account(PAYER_LAMPORTS, new Uint8Array(), SYSTEM_PROGRAM, false, 0n)
     machine.setAccount(base58btc.baseDecode(payer), rich)
   }
 

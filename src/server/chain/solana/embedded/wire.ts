@@ -15,7 +15,7 @@ export interface WireTransaction {
 }
 
 /** Returns the signature that identifies a transaction. It follows the signature count. */
-export function signatureOf(bytes: Uint8Array): string {
+export function parseSignature(bytes: Uint8Array): string {
   return base58btc.baseEncode(bytes.subarray(1, 1 + SIGNATURE_BYTES))
 }
 
@@ -28,14 +28,14 @@ export function decodeTransaction(raw: string): WireTransaction | string {
   const bytes = Buffer.from(raw, 'base64')
   if (bytes.length > MAX_TRANSACTION_BYTES) return 'the transaction is too large'
   try {
-    return { raw, bytes, signature: signatureOf(bytes), blockhash: base58btc.baseEncode(blockhashIn(bytes)) }
+    return { raw, bytes, signature: parseSignature(bytes), blockhash: base58btc.baseEncode(parseBlockhash(bytes)) }
   } catch {
     return NO_TRANSACTION
   }
 }
 
 /** Returns the blockhash of a transaction. Throws unless the bytes are exactly one transaction. */
-function blockhashIn(bytes: Buffer): Uint8Array {
+function parseBlockhash(bytes: Buffer): Uint8Array {
   let at = 0
   const take = (count: number) => {
     const part = bytes.subarray(at, at + count)

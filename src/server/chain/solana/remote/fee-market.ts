@@ -1,8 +1,8 @@
 import { rememberFor } from '../../rpc/remember-for.ts'
 
-const FRESH_MS = 10_000
+const PRICE_FRESH_MS = 10_000
 /** Share of the last minute's blocks that would have accepted the price. */
-const SHARE = 0.75
+const ACCEPTING_BLOCKS_SHARE = 0.75
 /** Minimum price in micro-lamports for an urgent transaction, even if no other transaction pays a priority fee. */
 const MIN_PRICE = 1_000n
 
@@ -26,9 +26,9 @@ export function createFeeMarket(options: {
   const { cap, recent, now } = options
   const ask = async () => {
     const sorted = [...(await recent())].sort((a, b) => (a < b ? -1 : 1))
-    return sorted[Math.floor((sorted.length - 1) * SHARE)] ?? 0n
+    return sorted[Math.floor((sorted.length - 1) * ACCEPTING_BLOCKS_SHARE)] ?? 0n
   }
-  const usual = rememberFor(FRESH_MS, ask, now)
+  const usual = rememberFor(PRICE_FRESH_MS, ask, now)
 
   return {
     async price({ urgent = false } = {}) {

@@ -7,7 +7,7 @@ import type { Db } from '../../../store/schema.ts'
 import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
 import type { NetworkProblem } from '../../rpc/watch-network.ts'
 import { watchNetworks } from '../../rpc/watch-networks.ts'
-import { lackOfCluster, tokenCosts } from '../costs.ts'
+import { describeClusterShortage, readTokenCosts } from '../costs.ts'
 import type { SolanaSigner } from '../solana-signer.ts'
 import { createRemoteSolana, type RemoteSolana } from './remote-solana.ts'
 
@@ -29,7 +29,7 @@ export interface RemoteClusters {
   /** Returns the clusters that can't be used, each with the reason. */
   unreachable(): Promise<readonly ({ blockchain: SolanaBlockchain } & NetworkProblem)[]>
   /** Returns the signers' balances in SOL as of the last check. */
-  signers(): { blockchain: SolanaBlockchain; address: string; coins: number }[]
+  signerBalances(): { blockchain: SolanaBlockchain; address: string; coins: number }[]
   /** Returns the block explorer's URL of a blockchain; null if the configuration has none. */
   blockExplorerUrl(blockchain: SolanaBlockchain): string | null
   close(): Promise<void>
@@ -47,7 +47,7 @@ export interface RemoteClustersOptions {
   onRequest?: (blockchain: Blockchain, host: string, outcome: RpcOutcome) => void
 }
 
-const LAMPORTS = 1_000_000_000
+const LAMPORTS_PER_SOL = 1_000_000_000
 
 interface RemoteCluster {
   settings: ClusterSettings
@@ -73,12 +73,12 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
   }
 
   /** Reads the signer's balance and the cost of tokens, and records whether the signer can pay for requests. */
-  const purseOf = async (blockchain: SolanaBlockchain, openedCluster: RemoteCluster) => {
+  const readFunds = async (blockchain: SolanaBlockchain, openedCluster: RemoteCluster) => {
     const address = await addressOn(blockchain)
-    const costs = await tokenCosts(openedCluster.network, await openedCluster.network.computeUnitPrice())
+    const costs = await readTokenCosts(openedCluster.network, await openedCluster.network.computeUnitPrice())
     const balance = await openedCluster.network.balance(address)
     openedCluster.balance = balance
-    openedCluster.problem = lackOfCluster(blockchain, address, balance, costs)
+    openedCluster.problem = describeClusterShortage(blockchain, address, balance, costs)
     return { balance, costs }
   }
 
@@ -106,7 +106,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
       blockchain,
       problem: () => openedCluster.problem,
       async ask() {
-        await purseOf(blockchain, openedCluster)
+        await readFunds(blockchain, openedCluster)
         return openedCluster.problem
       },
     })),
@@ -131,7 +131,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
     },
 
     async affordable(blockchain) {
-      const { balance, costs } = await purseOf(blockchain, get(blockchain))
+      const { balance, costs } = await readFunds(blockchain, get(blockchain))
       return Number(balance / costs.collection)
     },
 
@@ -140,12 +140,12 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
 
     unreachable: () => watch.unreachable(),
 
-    signers: () =>
+    signerBalances: () =>
       [...opened].flatMap(([blockchain, { balance }]) => {
         const address = addresses.get(blockchain)
         return balance === null || address === undefined
           ? []
-          : [{ blockchain, address, coins: Number(balance) / LAMPORTS }]
+          : [{ blockchain, address, coins: Number(balance) / LAMPORTS_PER_SOL }]
       }),
 
     async close() {

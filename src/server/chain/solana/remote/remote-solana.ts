@@ -10,7 +10,7 @@ import { createProviders } from '../../rpc/providers.ts'
 import { rememberFor } from '../../rpc/remember-for.ts'
 import { isRpcFailure, RpcError } from '../../rpc/rpc-response.ts'
 import { TOKEN_2022 } from '../key.ts'
-import type { Lifetime, SendOutcome, SignatureStatus, SolanaAccount, SolanaNetwork } from '../network.ts'
+import type { BlockhashLifetime, SendOutcome, SignatureStatus, SolanaAccount, SolanaNetwork } from '../network.ts'
 import { SUPPLY_AT } from '../read-mint.ts'
 import { createFeeMarket } from './fee-market.ts'
 
@@ -51,26 +51,28 @@ const RENT_FRESH_MS = 60 * 60_000
  */
 const RENT_SIZES = [0, 1000] as const
 
-const slots = z.int().nonnegative()
+const slotSchema = z.int().nonnegative()
 // JavaScript rounds amounts above 2^53, but no signer has that many lamports.
-const lamports = z.number().nonnegative().refine(Number.isInteger)
-const context = z.object({ slot: slots })
-const epochInfo = z.object({ absoluteSlot: slots, blockHeight: slots })
-const latest = z.object({ value: z.object({ blockhash: z.string(), lastValidBlockHeight: slots }) })
-const status = z.object({
-  slot: slots,
+const lamportsSchema = z.number().nonnegative().refine(Number.isInteger)
+const contextSchema = z.object({ slot: slotSchema })
+const epochInfoSchema = z.object({ absoluteSlot: slotSchema, blockHeight: slotSchema })
+const latestBlockhashSchema = z.object({ value: z.object({ blockhash: z.string(), lastValidBlockHeight: slotSchema }) })
+const statusSchema = z.object({
+  slot: slotSchema,
   err: z.unknown(),
   confirmationStatus: z.enum(['processed', 'confirmed', 'finalized']).nullish(),
 })
-const statusList = z.object({ context, value: z.array(status.nullable()) })
-const account = z.object({
-  value: z.object({ owner: z.string(), lamports, data: z.tuple([z.string(), z.literal('base64')]) }).nullable(),
+const statusListSchema = z.object({ context: contextSchema, value: z.array(statusSchema.nullable()) })
+const accountSchema = z.object({
+  value: z
+    .object({ owner: z.string(), lamports: lamportsSchema, data: z.tuple([z.string(), z.literal('base64')]) })
+    .nullable(),
 })
-const data = z.tuple([z.string(), z.literal('base64')])
-const parts = z.object({ value: z.array(z.object({ owner: z.string(), data }).nullable()) })
-const signatures = z.array(z.object({ signature: z.string(), err: z.unknown() }))
-const balanceOf = z.object({ value: lamports })
-const fees = z.array(z.object({ prioritizationFee: lamports }))
+const dataSchema = z.tuple([z.string(), z.literal('base64')])
+const accountPartsSchema = z.object({ value: z.array(z.object({ owner: z.string(), data: dataSchema }).nullable()) })
+const signaturesSchema = z.array(z.object({ signature: z.string(), err: z.unknown() }))
+const balanceSchema = z.object({ value: lamportsSchema })
+const feesSchema = z.array(z.object({ prioritizationFee: lamportsSchema }))
 
 /** Matches the error of a node that has already executed the transaction. */
 const ALREADY_PROCESSED = /already (been )?processed|AlreadyProcessed/i
@@ -96,7 +98,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   let finalSlot = 0
   const sentAt = new Map<string, number>()
 
-  const ask = async <Schema extends z.ZodType>(
+  const callNode = async <Schema extends z.ZodType>(
     schema: Schema,
     method: string,
     params: readonly unknown[],
@@ -109,7 +111,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   const market = createFeeMarket({
     cap: priceCap,
     async recent() {
-      const recentFees = await ask(fees, 'getRecentPrioritizationFees', [[]]).catch((error: unknown) => {
+      const recentFees = await callNode(feesSchema, 'getRecentPrioritizationFees', [[]]).catch((error: unknown) => {
         // Return no prices, because not every provider supports this method.
         if (error instanceof RpcError) return []
         throw error
@@ -119,13 +121,13 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   })
 
   // Cache the blockhash, because hundreds of transactions may be signed at once.
-  const latestBlockhash = rememberFor(Math.min(pollMs, BLOCKHASH_FRESH_MS), async (): Promise<Lifetime> => {
-    return (await ask(latest, 'getLatestBlockhash', [{ commitment: 'confirmed' }])).value
+  const latestBlockhash = rememberFor(Math.min(pollMs, BLOCKHASH_FRESH_MS), async (): Promise<BlockhashLifetime> => {
+    return (await callNode(latestBlockhashSchema, 'getLatestBlockhash', [{ commitment: 'confirmed' }])).value
   })
 
   const rent = rememberFor(RENT_FRESH_MS, async () => {
     const [least, more] = await Promise.all(
-      RENT_SIZES.map((bytes) => ask(lamports, 'getMinimumBalanceForRentExemption', [bytes])),
+      RENT_SIZES.map((bytes) => callNode(lamportsSchema, 'getMinimumBalanceForRentExemption', [bytes])),
     )
     if (least === undefined || more === undefined) throw new Error('the node did not return the rent')
     return { least, perByte: (more - least) / (RENT_SIZES[1] - RENT_SIZES[0]) }
@@ -159,10 +161,10 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
 
   /** Reads a part of each account as of the newest final block. */
   const readParts = async (addresses: readonly string[], dataSlice: { offset: number; length: number }) => {
-    const accounts: z.output<typeof parts>['value'] = []
+    const accounts: z.output<typeof accountPartsSchema>['value'] = []
     for (const chunk of chunksOf(addresses, ACCOUNTS_AT_ONCE)) {
       const params = [chunk, { encoding: 'base64', commitment: 'finalized', minContextSlot: finalSlot, dataSlice }]
-      const { value } = await ask(parts, 'getMultipleAccounts', params)
+      const { value } = await callNode(accountPartsSchema, 'getMultipleAccounts', params)
       if (value.length !== chunk.length) throw laggingNodeError(blockchain)
       accounts.push(...value)
     }
@@ -170,7 +172,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   }
 
   // A failure is the final result of a request, so it counts only when no fork can revert it.
-  const isDone = ({ confirmationStatus, err }: z.output<typeof status>) =>
+  const isDone = ({ confirmationStatus, err }: z.output<typeof statusSchema>) =>
     confirmationStatus === 'finalized' ||
     (commitment === 'confirmed' && confirmationStatus === 'confirmed' && (err ?? null) === null)
 
@@ -181,7 +183,9 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     latestBlockhash,
 
     async blockHeight() {
-      const { absoluteSlot, blockHeight } = await ask(epochInfo, 'getEpochInfo', [{ commitment: 'finalized' }])
+      const { absoluteSlot, blockHeight } = await callNode(epochInfoSchema, 'getEpochInfo', [
+        { commitment: 'finalized' },
+      ])
       if (absoluteSlot < finalSlot) throw laggingNodeError(blockchain)
       finalSlot = absoluteSlot
       return blockHeight
@@ -204,18 +208,20 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     async statuses(signatures) {
       const statuses: (SignatureStatus | null)[] = []
       for (const chunk of chunksOf(signatures, STATUSES_AT_ONCE)) {
-        const response = await ask(statusList, 'getSignatureStatuses', [chunk])
+        const response = await callNode(statusListSchema, 'getSignatureStatuses', [chunk])
         if (response.context.slot < finalSlot || response.value.length !== chunk.length)
           throw laggingNodeError(blockchain)
         for (const signatureStatus of response.value)
-          statuses.push(signatureStatus === null || !isDone(signatureStatus) ? null : statusOf(signatureStatus))
+          statuses.push(
+            signatureStatus === null || !isDone(signatureStatus) ? null : toSignatureStatus(signatureStatus),
+          )
       }
       return statuses
     },
 
     async account(address): Promise<SolanaAccount | null> {
       const params = [address, { encoding: 'base64', commitment: 'finalized', minContextSlot: finalSlot }]
-      const { value } = await ask(account, 'getAccountInfo', params)
+      const { value } = await callNode(accountSchema, 'getAccountInfo', params)
       if (value === null) return null
       const { owner, lamports: balance, data } = value
       return { owner, lamports: BigInt(balance), data: Buffer.from(data[0], 'base64') }
@@ -236,16 +242,19 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
       })
     },
 
-    async creationOf(address) {
+    async findCreationSignature(address) {
       // The list is sorted from newest to oldest. A mint that gdn creates has few transactions.
-      const transactions = await ask(signatures, 'getSignaturesForAddress', [address, { commitment: 'finalized' }])
+      const transactions = await callNode(signaturesSchema, 'getSignaturesForAddress', [
+        address,
+        { commitment: 'finalized' },
+      ])
       return transactions.findLast(({ err }) => err === null)?.signature ?? null
     },
 
     computeUnitPrice: (urgency) => market.price(urgency),
 
     async balance(address) {
-      return BigInt((await ask(balanceOf, 'getBalance', [address, { commitment: 'confirmed' }])).value)
+      return BigInt((await callNode(balanceSchema, 'getBalance', [address, { commitment: 'confirmed' }])).value)
     },
 
     close: () => rpc.close(),
@@ -265,7 +274,7 @@ const laggingNodeError = (blockchain: SolanaBlockchain) =>
 /** Matches the system program's error for a balance that is too low, regardless of which instruction caused it. */
 const INSUFFICIENT_FUNDS = /"Custom":1\b|InsufficientFundsForRent/
 
-function statusOf({ slot, err }: z.output<typeof status>): SignatureStatus {
+function toSignatureStatus({ slot, err }: z.output<typeof statusSchema>): SignatureStatus {
   if (err === null || err === undefined) return { slot, error: null }
   const error = JSON.stringify(err)
   return { slot, error, ...(INSUFFICIENT_FUNDS.test(error) ? { unpaid: true } : {}) }

@@ -2,7 +2,7 @@ import { parseTransaction } from 'viem'
 import { highestFees, isTooLow, offeredFees } from '../../../chain/evm/cost/replacement-fees.ts'
 import type { Hex, PublicNetwork } from '../../../chain/evm/network.ts'
 import type { AttemptRow } from '../../../store/attempts.ts'
-import { nonceOf, type TransactionRow } from '../../../store/transactions.ts'
+import { requireNonce, type TransactionRow } from '../../../store/transactions.ts'
 import { createGapFiller } from './fill-gaps.ts'
 import { type BumpNetwork, createSignAgain, type PendingSignings, type SignAgainOptions } from './sign-again.ts'
 
@@ -30,7 +30,7 @@ export function createBumper(options: BumperOptions): Bumper {
 
   const isStuck = ({ transaction, earlier }: PendingSignings, waits: number, { stuckMs }: PublicNetwork): boolean => {
     const signedAt = earlier.at(-1)?.created_at ?? transaction.created_at
-    return Math.min(timeSince(signedAt, now()) ?? waits, waits) >= stuckMs
+    return Math.min(elapsedMs(signedAt, now()) ?? waits, waits) >= stuckMs
   }
 
   return {
@@ -76,11 +76,11 @@ export function createBumper(options: BumperOptions): Bumper {
 function watchNextNonces(now: () => number) {
   /** The nonce of each signer's next transaction, and the time since which the network has expected this nonce. */
   const next = new Map<string, { nonce: number; since: number }>()
-  const waitedMs = (signer: string): number | null => timeSince(next.get(signer)?.since ?? now(), now())
+  const waitedMs = (signer: string): number | null => elapsedMs(next.get(signer)?.since ?? now(), now())
 
   return (transaction: TransactionRow, onChain: number): number => {
     const { signer } = transaction
-    const nonce = nonceOf(transaction)
+    const nonce = requireNonce(transaction)
     // Keep the time, because a lagging node returns an earlier nonce.
     if (onChain < nonce) return 0
     if (onChain > nonce) next.delete(signer)
@@ -90,4 +90,4 @@ function watchNextNonces(now: () => number) {
 }
 
 /** Returns the milliseconds since `then`. Returns null if the time is in the future, because the clock was set back. */
-const timeSince = (then: number, now: number): number | null => (then > now ? null : now - then)
+const elapsedMs = (then: number, now: number): number | null => (then > now ? null : now - then)

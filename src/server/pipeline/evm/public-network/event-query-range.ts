@@ -1,33 +1,33 @@
 /**
  * Maximum number of blocks in one query for events. Many providers accept fewer blocks, and none documents its limit.
  */
-const MAX_BLOCKS = 2000
-const MAX_ADDRESSES = 1000
+const MAX_BLOCKS_PER_QUERY = 2000
+const MAX_ADDRESSES_PER_QUERY = 1000
 /**
  * Number of successful queries after which a larger range is tried again, because a different provider may have caused
  * the smaller range.
  */
-const ENLARGE_AFTER = 100
+const QUERIES_BEFORE_GROWTH = 100
 
 /** The query range that a network's providers accept. The range adapts to their errors. */
 export interface EventQueryRange {
   readonly blocks: number
   readonly addresses: number
   /** Records that a query of this many blocks succeeded. */
-  grow(blocks: number): void
+  recordSuccess(blocks: number): void
   /** Records that a query got no response. The next query is smaller. */
-  shrink(): void
+  recordNoResponse(): void
   /**
    * Records that a query of this many blocks was rejected with this message. Further queries are smaller. Returns false
    * if the range can't get smaller.
    */
-  refused(blocks: number, message: string): boolean
+  recordRejection(blocks: number, message: string): boolean
 }
 
 export function createEventQueryRange(): EventQueryRange {
-  let [blocks, most] = [MAX_BLOCKS, MAX_BLOCKS]
-  let addresses = MAX_ADDRESSES
-  let answered = 0
+  let [blocks, blockLimit] = [MAX_BLOCKS_PER_QUERY, MAX_BLOCKS_PER_QUERY]
+  let addresses = MAX_ADDRESSES_PER_QUERY
+  let successCount = 0
 
   const half = (number: number) => Math.max(1, Math.floor(number / 2))
 
@@ -38,21 +38,21 @@ export function createEventQueryRange(): EventQueryRange {
     get addresses() {
       return addresses
     },
-    grow(blockCount) {
+    recordSuccess(blockCount) {
       if (blockCount < blocks) return
-      answered += 1
-      if (answered % ENLARGE_AFTER === 0) most = Math.min(MAX_BLOCKS, 2 * most)
-      blocks = Math.min(most, 2 * blocks)
+      successCount += 1
+      if (successCount % QUERIES_BEFORE_GROWTH === 0) blockLimit = Math.min(MAX_BLOCKS_PER_QUERY, 2 * blockLimit)
+      blocks = Math.min(blockLimit, 2 * blocks)
     },
-    shrink() {
+    recordNoResponse() {
       blocks = half(blocks)
     },
-    refused(blockCount, message) {
-      answered = 0
-      const isOfAddresses = /address/i.test(message) && addresses > 1
-      if (blockCount > 1 && !isOfAddresses) {
+    recordRejection(blockCount, message) {
+      successCount = 0
+      const isAddressLimit = /address/i.test(message) && addresses > 1
+      if (blockCount > 1 && !isAddressLimit) {
         blocks = half(Math.min(blockCount, blocks))
-        most = blocks
+        blockLimit = blocks
         return true
       }
       if (addresses === 1) return false

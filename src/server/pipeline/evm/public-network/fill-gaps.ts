@@ -1,11 +1,11 @@
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { messageOf } from '../../../../core/errors.ts'
 import { emptyCall } from '../../../chain/evm/cost/replacement-fees.ts'
-import { findTransactionByNonce, nonceOf, type TransactionRow } from '../../../store/transactions.ts'
+import { findTransactionByNonce, requireNonce, type TransactionRow } from '../../../store/transactions.ts'
 import type { BumpNetwork, SignAgainOptions } from './sign-again.ts'
 
 /** Maximum number of nonces that are filled at once. */
-const MAX_NONCES = 16
+const MAX_FILLED_NONCES = 16
 
 /**
  * Returns a function that sends empty transactions for nonces that the network expects but that no transaction has.
@@ -26,7 +26,7 @@ export function createGapFiller({ store, findSigner, now, log, maxFee }: SignAga
   return async (network: BumpNetwork, first: TransactionRow, onChain: number): Promise<void> => {
     const { signer, blockchain } = first
     const { publicNetwork } = network
-    const nonce = nonceOf(first)
+    const nonce = requireNonce(first)
     const gap = gaps.get(signer)
     if (onChain >= nonce) gaps.delete(signer)
     // Restart the time if the nonce has changed. If a lagging node returned this nonce, other nodes soon return a later
@@ -37,7 +37,7 @@ export function createGapFiller({ store, findSigner, now, log, maxFee }: SignAga
       const key = await findSigner(blockchain as EvmBlockchain, signer)
       if (key === null) return
       const missing: number[] = []
-      for (let at = onChain; at < nonce && missing.length < MAX_NONCES; at++) {
+      for (let at = onChain; at < nonce && missing.length < MAX_FILLED_NONCES; at++) {
         const ownTransaction = await findTransactionByNonce(store.db, blockchain as EvmBlockchain, signer, at)
         if (ownTransaction !== null && ownTransaction.state !== 'lost') break
         missing.push(at)

@@ -1,7 +1,7 @@
 import { parseTransaction } from 'viem'
 import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../chain/evm/network.ts'
-import { type AttemptRow, attemptsOf, CANCELS } from '../../../store/attempts.ts'
-import { nonceOf, type TransactionRow } from '../../../store/transactions.ts'
+import { type AttemptRow, CANCELS, listAttempts } from '../../../store/attempts.ts'
+import { requireNonce, type TransactionRow } from '../../../store/transactions.ts'
 import type { Observation, TransactionOutcome } from '../../driver.ts'
 import { type BumperOptions, createBumper } from './bump.ts'
 
@@ -27,7 +27,7 @@ export function createPublicObserver(options: BumperOptions): Observe {
 
   return async (network, publicNetwork, claimed) => {
     if (claimed.length === 0) return []
-    const attempts = await attemptsOf(
+    const attempts = await listAttempts(
       store.db,
       claimed.map(({ id }) => id),
     )
@@ -37,19 +37,19 @@ export function createPublicObserver(options: BumperOptions): Observe {
     // but never too large.
     const head = await publicNetwork.head()
     const mined = await findMined(network, claimed, hashesOf)
-    const missing = claimed.filter(({ id }) => !mined.has(id))
-    const outcomes = await network.broadcast(missing.map(({ raw }) => raw as Hex))
-    const deep = await canonicalReceipts(
+    const unmined = claimed.filter(({ id }) => !mined.has(id))
+    const outcomes = await network.broadcast(unmined.map(({ raw }) => raw as Hex))
+    const confirmedReceipts = await canonicalReceipts(
       publicNetwork,
       head,
-      [...mined.values()].filter(isDeep(head, network, publicNetwork)),
+      [...mined.values()].filter(hasEnoughConfirmations(head, network, publicNetwork)),
     )
 
     for (const id of mined.keys()) suspects.delete(id)
     const lost = new Set<string>()
     const findLost = async (transaction: TransactionRow, reason: string) => {
       const { id, signer } = transaction
-      const nonce = nonceOf(transaction)
+      const nonce = requireNonce(transaction)
       log.debug({ transaction: id, nonce, reason }, 'the network rejected a transaction')
       const hashes = hashesOf(transaction)
       if (!(await publicNetwork.isNonceForeign({ signer: signer as Hex, nonce, hashes }))) suspects.delete(id)
@@ -57,19 +57,20 @@ export function createPublicObserver(options: BumperOptions): Observe {
       else suspects.add(id)
     }
     const failures = new Map<string, unknown>()
-    for (const [index, transaction] of missing.entries()) {
+    for (const [index, transaction] of unmined.entries()) {
       const outcome = outcomes[index]
       if (outcome?.outcome !== 'rejected') continue
       await findLost(transaction, outcome.reason).catch((error: unknown) => failures.set(transaction.id, error))
     }
     const bumped = await bumper.bump(
       { chainId: network.chainId, request: network.request, broadcast: network.broadcast, publicNetwork },
-      missing.filter(({ id }) => !lost.has(id)),
+      unmined.filter(({ id }) => !lost.has(id)),
       attempts,
     )
     return claimed.map(({ id, raw }): Observation => {
       const receipt = mined.get(id)
-      if (receipt !== undefined && deep.has(receipt)) return transactionOutcome(receipt, raw, attempts.get(id))
+      if (receipt !== undefined && confirmedReceipts.has(receipt))
+        return transactionOutcome(receipt, raw, attempts.get(id))
       if (lost.has(id)) return { state: 'lost', seen: {} }
       const waitMs = bumped.has(id) ? 0 : publicNetwork.pollMs
       const pending = { state: 'signed', waitMs, ...minedFields(receipt, attempts.get(id)) } as const
@@ -95,12 +96,12 @@ export function transactionOutcome(
     block_number: Number(blockNumber),
     block_hash: blockHash,
     gas_used: String(gasUsed),
-    fee_paid: feePaid === null || !isPossible(receipt, mined?.raw ?? raw) ? null : String(feePaid),
+    fee_paid: feePaid === null || !isPossibleFee(receipt, mined?.raw ?? raw) ? null : String(feePaid),
   }
   const signing = mined === undefined ? {} : { hash: mined.hash, raw: mined.raw }
   // An empty version of the transaction was mined. It used the nonce and had no other effect.
   if (mined !== undefined && mined.cancels !== CANCELS.nothing) {
-    return { state: 'cancelled', seen: { ...place, ...signing }, again: mined.cancels === CANCELS.signing }
+    return { state: 'cancelled', seen: { ...place, ...signing }, shouldSignAgain: mined.cancels === CANCELS.signing }
   }
   const watched = status === 'success' ? 1 : 0
   return { state: status === 'success' ? 'final' : 'reverted', seen: { ...place, ...signing, watched } }
@@ -118,18 +119,18 @@ function minedFields(receipt: EvmReceipt | undefined, attempts: readonly Attempt
 }
 
 /** The minimum amount of gas that any transaction uses. */
-const MIN_GAS = 21_000n
+const MIN_TRANSACTION_GAS = 21_000n
 
 /**
  * Returns whether a signed version can have paid the fee in a receipt. If a wrong fee or a wrong amount of gas were
  * recorded, the transaction's run could exceed its limit, or would stop too early. If the fee is impossible, the
  * maximum cost of the signed version counts instead.
  */
-function isPossible({ gasUsed, feePaid, dataFee = 0n }: EvmReceipt, raw: string): boolean {
+function isPossibleFee({ gasUsed, feePaid, dataFee = 0n }: EvmReceipt, raw: string): boolean {
   const { gas = 0n, maxFeePerGas, gasPrice } = parseTransaction(raw as Hex)
   const offered = maxFeePerGas ?? gasPrice ?? 0n
   const paid = (feePaid ?? 0n) - dataFee
-  if (gasUsed < MIN_GAS || gasUsed > gas || paid > gasUsed * offered) return false
+  if (gasUsed < MIN_TRANSACTION_GAS || gasUsed > gas || paid > gasUsed * offered) return false
   return paid > 0n || offered === 0n
 }
 
@@ -155,7 +156,7 @@ export async function findMined(
  * Returns whether a receipt has enough confirmations. The effects of a successful transaction can be rolled back after
  * a reorg, so `confirmations` suffice. A revert must be final, because its rows are then signed in new transactions.
  */
-const isDeep =
+const hasEnoughConfirmations =
   (head: number, { confirmations }: EvmNetwork, { finality }: PublicNetwork) =>
   ({ status, blockNumber }: EvmReceipt): boolean =>
     head - Number(blockNumber) + 1 >= (status === 'success' ? confirmations : finality)

@@ -1,10 +1,10 @@
 import { chunksOf } from '../../../../core/chunks-of.ts'
-import { collectionEvents, EVENT_TOPICS, mintsIn } from '../../../chain/evm/collection-events.ts'
+import { collectionEvents, decodeMints, EVENT_TOPICS } from '../../../chain/evm/collection-events.ts'
 import type { EvmNetwork, LogFilter, PublicNetwork, RawLog } from '../../../chain/evm/network.ts'
 import { isUnreachable, RpcError } from '../../../chain/rpc/rpc-response.ts'
 import type { Log } from '../../../log.ts'
-import { collectionAddresses, firstDeployed, hasCollections } from '../../../store/collections.ts'
-import { rememberStartBlock, startBlock } from '../../../store/followers.ts'
+import { collectionAddresses, findFirstDeployment, hasCollections } from '../../../store/collections.ts'
+import { findStartBlock, recordStartBlock } from '../../../store/followers.ts'
 import type { Store } from '../../../store/open-store.ts'
 import { findCursor, listCursors, movePublicCursor, type OwnerCursor } from '../../../store/owner-events.ts'
 import { readBlock, revertEvents, writeEvents } from '../follow-owners.ts'
@@ -33,12 +33,12 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
 
   /** Returns the first block to read. Returns null if no collection is deployed yet. */
   const findStart = async (): Promise<number | null> => {
-    const first = await firstDeployed(store.db, blockchain)
+    const first = await findFirstDeployment(store.db, blockchain)
     if (first === null) return null
     // Start earlier, because a reorg may have moved the deployment back by up to `finality` blocks.
     const { acceptedAt, block } = first
     const start = block === null ? await blockBefore(acceptedAt) : Math.max(0, block - publicNetwork.finality)
-    await rememberStartBlock(store.db, blockchain, start)
+    await recordStartBlock(store.db, blockchain, start)
     return start
   }
 
@@ -59,14 +59,14 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
     return before
   }
 
-  const next = async (cursor: OwnerCursor | null): Promise<boolean> => {
-    const start = (await startBlock(store.db, blockchain)) ?? (await findStart())
+  const readNextBlocks = async (cursor: OwnerCursor | null): Promise<boolean> => {
+    const start = (await findStartBlock(store.db, blockchain)) ?? (await findStart())
     if (start === null) return false
     const head = await readBlock(network, 'latest')
     if (head === null) throw new Error(`${blockchain} has no blocks`)
     const top = Number(head.number)
     if (cursor !== null && top === cursor.block_number && head.hash !== cursor.block_hash) {
-      return await fallBack(cursor, start)
+      return await rollBack(cursor, start)
     }
     const from = (cursor?.block_number ?? start - 1) + 1
     // Wait, because this node may lag. A reorg is detected when the new chain is as long as the old one.
@@ -76,9 +76,9 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
     const addresses = await collectionAddresses(store.db, blockchain)
     const blockNumbers = [to, ...(cursor === null ? [] : [cursor.block_number])]
     const response = await publicNetwork
-      .logs(filtersFor({ from, to, addresses }, range), blockNumbers)
+      .logs(buildFilters({ from, to, addresses }, range), blockNumbers)
       .catch((error: unknown) => {
-        if (error instanceof RpcError && range.refused(to - from + 1, error.message)) return null
+        if (error instanceof RpcError && range.recordRejection(to - from + 1, error.message)) return null
         throw error
       })
     if (response === null) return true
@@ -86,22 +86,22 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
     const [last, before] = hashes
     // This node lags behind the one that returned the head.
     if (last === null || last === undefined || before === null) return false
-    if (cursor !== null && before !== cursor.block_hash) return await fallBack(cursor, start)
+    if (cursor !== null && before !== cursor.block_hash) return await rollBack(cursor, start)
     if (to === top && last !== head.hash) return false
-    const logsInRange = logsWithin(logs, from, to)
+    const logsInRange = filterLogs(logs, from, to)
     await writeEvents(store, {
       events: collectionEvents(logsInRange),
-      mints: mintsIn(logsInRange),
+      mints: decodeMints(logsInRange),
       cursor,
       reached: { blockchain, block_number: to, block_hash: last },
       move: (db, reached) => movePublicCursor(db, reached, publicNetwork.finality),
     })
-    range.grow(to - from + 1)
+    range.recordSuccess(to - from + 1)
     return to < top
   }
 
   /** Rolls back to the newest block that was read and is still on the chain. */
-  const fallBack = async (cursor: OwnerCursor, start: number): Promise<boolean> => {
+  const rollBack = async (cursor: OwnerCursor, start: number): Promise<boolean> => {
     const cursors = await listCursors(store.db, blockchain)
     const hashes = await publicNetwork.blockHashes(cursors.map(({ block_number }) => block_number))
     // The node lags, or the new chain isn't as long as the old one yet. Check again in a later turn.
@@ -117,15 +117,15 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
     if (!(await hasCollections(store.db, blockchain))) return false
     const cursor = await findCursor(store.db, blockchain)
     try {
-      return await next(cursor)
+      return await readNextBlocks(cursor)
     } catch (error) {
-      if (isUnreachable(error)) range.shrink()
+      if (isUnreachable(error)) range.recordNoResponse()
       throw error
     }
   }
 }
 
-function filtersFor(
+function buildFilters(
   { from, to, addresses }: { from: number; to: number; addresses: readonly string[] },
   { addresses: atOnce }: Pick<EventQueryRange, 'addresses'>,
 ): LogFilter[] {
@@ -137,7 +137,7 @@ function filtersFor(
 }
 
 /** Returns the logs without duplicates and without logs that weren't requested. */
-function logsWithin(logs: readonly RawLog[], from: number, to: number): RawLog[] {
+function filterLogs(logs: readonly RawLog[], from: number, to: number): RawLog[] {
   const seenPlaces = new Set<string>()
   return logs.filter((log) => {
     const [blockNumber, logIndex] = [Number(log.blockNumber), Number(log.logIndex)]

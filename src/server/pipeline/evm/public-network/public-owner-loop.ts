@@ -21,7 +21,7 @@ export function startPublicOwnerLoop({ store, chains, blockchain, log }: Followe
   let leasedUntil = Number.NEGATIVE_INFINITY
   let nextAt = Number.NEGATIVE_INFINITY
 
-  const isOurs = async (): Promise<boolean> => {
+  const holdsLease = async (): Promise<boolean> => {
     if (store.postgres === null) return true
     if (leasedUntil - performance.now() > LEASE_MS / 2) return true
     const since = performance.now()
@@ -35,7 +35,7 @@ export function startPublicOwnerLoop({ store, chains, blockchain, log }: Followe
     async () => {
       const wait = nextAt - performance.now()
       if (wait > 0) return wait
-      if (!chains.serves(blockchain) || !(await isOurs())) return null
+      if (!chains.serves(blockchain) || !(await holdsLease())) return null
       const network = await chains.network(blockchain)
       const { publicNetwork } = network
       if (publicNetwork === undefined) return null
@@ -49,7 +49,7 @@ export function startPublicOwnerLoop({ store, chains, blockchain, log }: Followe
   return {
     wake: () => loop.wake(),
     // Resolves immediately, because a public network is read at a fixed interval.
-    caughtUp: async () => {},
+    waitUntilCaughtUp: async () => {},
     async stop() {
       await loop.stop()
       if (store.postgres !== null) await releaseFollower(store.db, blockchain, name).catch(() => {})

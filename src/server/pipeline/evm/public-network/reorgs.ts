@@ -2,15 +2,15 @@ import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../chain/
 import type { Log } from '../../../log.ts'
 import { withdrawCollection } from '../../../state/collections.ts'
 import { withdrawBundle } from '../../../state/nfts.ts'
-import { returnTransaction } from '../../../state/transactions.ts'
+import { requeueTransaction } from '../../../state/transactions.ts'
 import { withdrawTransfer } from '../../../state/transfers.ts'
 import { withdrawUpdates } from '../../../state/updates.ts'
-import { attemptsOf } from '../../../store/attempts.ts'
+import { listAttempts } from '../../../store/attempts.ts'
 import type { Store } from '../../../store/open-store.ts'
 import { lockTokenOwners } from '../../../store/owner-events.ts'
 import type { Db } from '../../../store/schema.ts'
 import { isTransfer, isUpdate, type TransactionRow } from '../../../store/transactions.ts'
-import { endWatch, listWatched, updateWatched } from '../../../store/watched.ts'
+import { endWatch, listWatchedTransactions, updateWatched } from '../../../store/watched.ts'
 import { findMined, transactionOutcome } from './observe.ts'
 
 export interface ReorgWatchOptions {
@@ -29,7 +29,7 @@ export interface ReorgWatchOptions {
  * @returns the number of transactions that are still watched or that are pending again
  */
 export async function watchSettled({ store, network, publicNetwork, now, log }: ReorgWatchOptions): Promise<number> {
-  const watched = await listWatched(store.db, network.blockchain)
+  const watched = await listWatchedTransactions(store.db, network.blockchain)
   if (watched.length === 0) return 0
   const head = await publicNetwork.head()
   const numbers = [...new Set(watched.map((row) => Number(row.block_number)))]
@@ -49,7 +49,7 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
   const stillWatched = watched.length - (await endWatch(store.db, final))
   if (moved.length === 0) return stillWatched
 
-  const attempts = await attemptsOf(
+  const attempts = await listAttempts(
     store.db,
     moved.map(({ id }) => id),
   )
@@ -70,7 +70,7 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
     log.warn(facts, 'a reorg removed the block of a transaction; it is pending again')
     await store.transaction(async (db) => {
       await lockTokenOwners(db, row.blockchain, 'shared')
-      if (await returnTransaction(db, row, now())) await withdraw(db, row)
+      if (await requeueTransaction(db, row, now())) await withdraw(db, row)
     })
   }
   return stillWatched

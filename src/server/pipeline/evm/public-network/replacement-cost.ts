@@ -2,16 +2,16 @@ import { parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { maxBigint } from '../../../../core/units.ts'
 import { emptyCall, highestFees, lowerFees, offeredFees, raiseFees } from '../../../chain/evm/cost/replacement-fees.ts'
-import { budgetOf, dataCost, maxCostOfSignings } from '../../../chain/evm/cost/run-budget.ts'
+import { dataCost, maxCostOfSignings, readRunBudget } from '../../../chain/evm/cost/run-budget.ts'
 import { limitFees } from '../../../chain/evm/cost/run-fee.ts'
 import type { Fees, Hex } from '../../../chain/evm/network.ts'
 import { hasMaxCost, type NetworkFees } from '../../../chain/fees.ts'
-import { attemptsOf, CANCELS } from '../../../store/attempts.ts'
+import { CANCELS, listAttempts } from '../../../store/attempts.ts'
 import { findChain } from '../../../store/chains.ts'
 import type { Store } from '../../../store/open-store.ts'
 import type { TransactionAction } from '../../../store/schema.ts'
-import { requestedWith, type TransactionRow } from '../../../store/transactions.ts'
-import { limitedRunOf } from '../limit-fees.ts'
+import { combineActions, type TransactionRow } from '../../../store/transactions.ts'
+import { findLimitedRun } from '../limit-fees.ts'
 
 /** The limit and the current fees of a network, each null if it isn't known. */
 export interface ReplacementFees {
@@ -40,10 +40,10 @@ export interface ReplacementCost {
 }
 
 /** A limit on the cost of a transaction. */
-interface Limit extends Pick<ReplacementCost, 'limitedBy'> {
-  after: bigint
+interface CostLimit extends Pick<ReplacementCost, 'limitedBy'> {
+  maxCost: bigint
   /** The maximum cost of a replacement that is signed now. */
-  now: bigint
+  costNow: bigint
 }
 
 const NO_DATA_FEE: NetworkFees['data'] = { bytes: 1, fee: 0n, gas: 0n }
@@ -60,9 +60,9 @@ export async function replacementCost(
 ): Promise<ReplacementCost | null> {
   const chain = await findChain(db, row.blockchain as EvmBlockchain)
   if (row.state !== 'signed' || chain?.network !== 'remote') return null
-  const earlier = (await attemptsOf(db, [row.id])).get(row.id) ?? []
+  const earlier = (await listAttempts(db, [row.id])).get(row.id) ?? []
   const call = parseTransaction(row.raw as Hex)
-  const isCancel = requestedWith(row, action) === 'cancel'
+  const isCancel = combineActions(row, action) === 'cancel'
   const last = earlier.at(-1)?.cancels ?? CANCELS.nothing
   const cancels = isCancel || last !== CANCELS.nothing
   const { data = '0x', gas = 0n } = isCancel ? emptyCall(row.signer as Hex) : call
@@ -73,38 +73,40 @@ export async function replacementCost(
   const exactCostAt = (price: bigint) => gas * price + dataCost(bytes, fees)
   const costAt = (price: bigint) => maxBigint(before, exactCostAt(price))
 
-  const run = await limitedRunOf(db, row)
+  const run = await findLimitedRun(db, row)
   const maxFee = cancels ? null : (run?.max_fee ?? null)
-  const limits: Limit[] = []
-  const limitPrice = (price: bigint, limitedBy: Limit['limitedBy']) =>
-    limits.push({ after: costAt(price), now: exactCostAt(price), limitedBy })
+  const limits: CostLimit[] = []
+  const limitPrice = (price: bigint, limitedBy: CostLimit['limitedBy']) =>
+    limits.push({ maxCost: costAt(price), costNow: exactCostAt(price), limitedBy })
   if (cap !== null) limitPrice(cap, 'max_fee_gwei')
   if (maxFee !== null) limitPrice(BigInt(maxFee), 'the limit of its run')
   if (run !== null && hasMaxCost(run)) {
-    const { max, paid, unspent } = await budgetOf(db, run, fees)
+    const { max, paid, unspent } = await readRunBudget(db, run, fees)
     limits.push({
       // Don't subtract the amounts that other transactions reserve. Once those are final, this transaction can use the
       // unpaid part.
-      after: maxBigint(before, max - paid),
-      now: before + maxBigint(0n, unspent),
+      maxCost: maxBigint(before, max - paid),
+      costNow: before + maxBigint(0n, unspent),
       limitedBy: 'the limit of its run',
     })
   }
-  const lowest = limits.reduce<Limit | null>(
-    (low, limit) => (low === null || limit.after < low.after ? limit : low),
+  const lowest = limits.reduce<CostLimit | null>(
+    (low, limit) => (low === null || limit.maxCost < low.maxCost ? limit : low),
     null,
   )
   const raiseFee = (suggested: Fees) =>
     raiseFees(highestFees(offeredFees(call), earlier), limitFees(suggested, maxFee)).maxFeePerGas
   const needed = current === null ? null : exactCostAt(raiseFee(lowerFees(current.suggested, 0n)))
-  const prevents = limits.find(({ now }) => needed !== null && needed > now)
+  const blockingLimit = limits.find(({ costNow }) => needed !== null && needed > costNow)
   return {
     isCanceled: last === CANCELS.rows || row.requested_action === 'cancel',
     before,
-    after: lowest?.after ?? null,
+    after: lowest?.maxCost ?? null,
     limitedBy: lowest?.limitedBy ?? 'max_fee_gwei',
     atCurrentFees: current === null ? null : costAt(raiseFee(current.suggested)),
     waitsFor:
-      prevents === undefined || needed === null ? null : { limit: prevents.limitedBy, needed, left: prevents.now },
+      blockingLimit === undefined || needed === null
+        ? null
+        : { limit: blockingLimit.limitedBy, needed, left: blockingLimit.costNow },
   }
 }

@@ -17,8 +17,14 @@ import type { Log } from '../../../log.ts'
 import { type AttemptRow, CANCELS, insertAttempts } from '../../../store/attempts.ts'
 import type { Store } from '../../../store/open-store.ts'
 import type { TransactionAction } from '../../../store/schema.ts'
-import { delaysOthers, lockRunOf, nonceOf, type TransactionRow, updateSigned } from '../../../store/transactions.ts'
-import { maxGasPriceOf, mayReplace, payableFee } from '../limit-fees.ts'
+import {
+  delaysOthers,
+  lockTransactionAndReadRun,
+  requireNonce,
+  type TransactionRow,
+  updateSignedTransaction,
+} from '../../../store/transactions.ts'
+import { findMaxGasPrice, findMaxReplacementFee, mayReplace } from '../limit-fees.ts'
 
 export interface SignAgainOptions {
   store: Store
@@ -32,7 +38,7 @@ export interface SignAgainOptions {
 export type BumpNetwork = Pick<EvmNetwork, 'broadcast' | 'chainId' | 'request'> & { publicNetwork: PublicNetwork }
 
 /**
- * A pending transaction and its signed versions, oldest first. `earlier` is empty if the transaction was signed only
+ * A pending transaction and its signed versions, oldest first. `earlierAttempts` is empty if the transaction was signed only
  * once.
  */
 export interface PendingSignings {
@@ -44,7 +50,7 @@ export interface PendingSignings {
  * The reason why a transaction is signed again. It is the action that the operator requested, or `free` to replace the
  * transaction with an empty one so that later transactions can be mined. Null if the transaction is stuck.
  */
-export type Cause = TransactionAction | 'free' | null
+export type ReplacementCause = TransactionAction | 'free' | null
 
 /** A signed version that replaces earlier versions. */
 interface Replacement {
@@ -60,7 +66,7 @@ interface ReplacementRefusal {
 }
 
 /** The warning for each reason; null if nothing is logged. */
-const WARNINGS: Record<ReplacementRefusal['reason'], string | null> = {
+const REFUSAL_WARNINGS: Record<ReplacementRefusal['reason'], string | null> = {
   key: 'a transaction is stuck and the key of its signer is missing',
   run_limit: 'a transaction is stuck and the limit of its run allows no higher fees',
   max_fee: null,
@@ -71,7 +77,7 @@ const WARNINGS: Record<ReplacementRefusal['reason'], string | null> = {
 }
 
 /** Signs a pending transaction again. Resolves with true if the new signed version was stored. */
-export type SignAgain = (network: BumpNetwork, pending: PendingSignings, cause: Cause) => Promise<boolean>
+export type SignAgain = (network: BumpNetwork, pending: PendingSignings, cause: ReplacementCause) => Promise<boolean>
 
 export function createSignAgain(options: SignAgainOptions): SignAgain {
   const { store, log } = options
@@ -79,7 +85,7 @@ export function createSignAgain(options: SignAgainOptions): SignAgain {
   const warned = new Map<string, Set<string>>()
   const warnOnce = ({ id, nonce, signer }: TransactionRow, { reason, detail }: ReplacementRefusal) => {
     const givenWarnings = warned.get(id) ?? new Set()
-    const warning = detail === undefined ? WARNINGS[reason] : `${WARNINGS[reason]}: ${detail}`
+    const warning = detail === undefined ? REFUSAL_WARNINGS[reason] : `${REFUSAL_WARNINGS[reason]}: ${detail}`
     if (warning === null || givenWarnings.has(warning)) return
     warned.set(id, givenWarnings.add(warning))
     log.warn({ transaction: id, nonce, signer }, warning)
@@ -87,11 +93,11 @@ export function createSignAgain(options: SignAgainOptions): SignAgain {
 
   const signAgain: SignAgain = async (network, pending, cause) => {
     const { transaction, earlier } = pending
-    const cancels = cancelsFor(cause, earlier)
-    const giveUp = async (obstacle: ReplacementRefusal): Promise<boolean> => {
-      warnOnce(transaction, obstacle)
-      const mayFree = obstacle.reason === 'run_limit' && cause === null && cancels === CANCELS.nothing
-      if (!mayFree || !(await delaysOthers(store.db, transaction))) return false
+    const cancels = chooseCancels(cause, earlier)
+    const giveUp = async (refusal: ReplacementRefusal): Promise<boolean> => {
+      warnOnce(transaction, refusal)
+      const canFreeNonce = refusal.reason === 'run_limit' && cause === null && cancels === CANCELS.nothing
+      if (!canFreeNonce || !(await delaysOthers(store.db, transaction))) return false
       // An empty transaction costs less than the one that it replaces. The rows of the replaced transaction get a new
       // one when the limit allows it.
       return await signAgain(network, pending, 'free')
@@ -104,17 +110,17 @@ export function createSignAgain(options: SignAgainOptions): SignAgain {
     const { id, nonce } = transaction
     warned.delete(id)
     const facts = { transaction: id, nonce, maxFeePerGas: String(replacement.fees.maxFeePerGas) }
-    log.info(facts, isEmptied(cause) ? 'an empty transaction was signed for its nonce' : 'fees were raised')
+    log.info(facts, isEmptyReplacement(cause) ? 'an empty transaction was signed for its nonce' : 'fees were raised')
     return true
   }
   return signAgain
 }
 
 /** Returns whether the new signed version makes an empty call. */
-const isEmptied = (cause: Cause): boolean => cause === 'cancel' || cause === 'free'
+const isEmptyReplacement = (cause: ReplacementCause): boolean => cause === 'cancel' || cause === 'free'
 
 /** Returns the value of `cancels` for the next signed version. A canceled transaction stays canceled. */
-function cancelsFor(cause: Cause, earlier: readonly AttemptRow[]): number {
+function chooseCancels(cause: ReplacementCause, earlier: readonly AttemptRow[]): number {
   if (cause === 'cancel') return CANCELS.rows
   if (cause === 'free') return CANCELS.signing
   return earlier.at(-1)?.cancels ?? CANCELS.nothing
@@ -125,7 +131,7 @@ async function signReplacement(
   { store, findSigner, maxFee }: SignAgainOptions,
   network: BumpNetwork,
   { transaction, earlier }: PendingSignings,
-  { cause, cancels }: { cause: Cause; cancels: number },
+  { cause, cancels }: { cause: ReplacementCause; cancels: number },
 ): Promise<Replacement | ReplacementRefusal> {
   // Use the signer even if it can't pay for new work, because the stuck transaction may have reserved the signer's
   // funds.
@@ -133,30 +139,31 @@ async function signReplacement(
   if (signer === null) return { reason: 'key' }
   const { chainId, publicNetwork } = network
   const call = parseTransaction(transaction.raw as Hex)
-  const { data = '0x', gas = 0n, to = null } = isEmptied(cause) ? emptyCall(signer.address) : call
+  const { data = '0x', gas = 0n, to = null } = isEmptyReplacement(cause) ? emptyCall(signer.address) : call
   // The gas price limit of the run doesn't apply to a canceled transaction, because other transactions wait for its
   // nonce.
-  const runLimit = cancels === CANCELS.nothing ? await maxGasPriceOf(store.db, transaction) : null
+  const runLimit = cancels === CANCELS.nothing ? await findMaxGasPrice(store.db, transaction) : null
   // Suggested fees suffice even if the base fee doubles. A replacement that an operator requested or that frees the
   // nonce may offer less, if the run's limit doesn't allow more.
   const current = cause === null || transaction.run === null ? null : await readNetworkFees(network)
   const signings = [transaction.raw, ...earlier.map(({ raw }) => raw)]
-  const payable = current === null ? null : await payableFee(store.db, current, transaction, signings, { gas, data })
+  const maxPayableFee =
+    current === null ? null : await findMaxReplacementFee(store.db, current, transaction, signings, { gas, data })
   const suggested = await publicNetwork.suggestFees()
   const fees = chooseFees({
     before: highestFees(offeredFees(call), earlier),
-    suggested: limitFees(payable === null ? suggested : lowerFees(suggested, payable), runLimit),
+    suggested: limitFees(maxPayableFee === null ? suggested : lowerFees(suggested, maxPayableFee), runLimit),
     runLimit: runLimit === null ? null : BigInt(runLimit),
     maxFee,
     cap: publicNetwork.feeCap,
     isRequested: cause !== null,
   })
   if (typeof fees === 'string') return { reason: fees }
-  if (payable !== null && fees.maxFeePerGas > payable) return { reason: 'run_limit' }
+  if (maxPayableFee !== null && fees.maxFeePerGas > maxPayableFee) return { reason: 'run_limit' }
   // Without the funds, nodes reject the replacement, and every new signed version would raise the fees further.
   if ((await publicNetwork.balance(signer.address)) < gas * fees.maxFeePerGas) return { reason: 'funds' }
   try {
-    const signed = await signer.sign({ chainId, nonce: nonceOf(transaction), to, data, gas, fees })
+    const signed = await signer.sign({ chainId, nonce: requireNonce(transaction), to, data, gas, fees })
     return { signed, fees, cancels }
   } catch (error) {
     return { reason: 'signing', detail: messageOf(error) }
@@ -179,9 +186,11 @@ async function storeReplacement(
   return await store.transaction(async (db) => {
     // Stop if a limit was set on the run after the transaction was read, because the new transaction would have to
     // count toward the limit.
-    if (transaction.run === null && (await lockRunOf(db, transaction)) !== null) return 'lost'
+    if (transaction.run === null && (await lockTransactionAndReadRun(db, transaction)) !== null) return 'lost'
     if (!(await mayReplace(db, current, transaction, signings, raw))) return { reason: 'run_limit' }
-    if (!(await updateSigned(db, transaction, { raw, hash, next_attempt_at: now(), requested_action: null }))) {
+    if (
+      !(await updateSignedTransaction(db, transaction, { raw, hash, next_attempt_at: now(), requested_action: null }))
+    ) {
       return 'lost'
     }
     const first = {
@@ -191,14 +200,14 @@ async function storeReplacement(
     }
     const next = { raw, hash, fees, created_at: now(), cancels }
     await insertAttempts(db, [
-      ...(earlier.length === 0 ? [attemptOf(transaction, 0, first)] : []),
-      attemptOf(transaction, Math.max(1, earlier.length), next),
+      ...(earlier.length === 0 ? [toAttemptRow(transaction, 0, first)] : []),
+      toAttemptRow(transaction, Math.max(1, earlier.length), next),
     ])
     return 'stored'
   })
 }
 
-const attemptOf = (
+const toAttemptRow = (
   { id }: TransactionRow,
   number: number,
   {

@@ -2,12 +2,12 @@ import { parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { newId } from '../../../../core/ids.ts'
 import type { Hex } from '../../../chain/evm/network.ts'
-import { addTransactions, returnLostTransaction } from '../../../state/transactions.ts'
-import { attemptsOf, CANCELS, insertAttempts } from '../../../store/attempts.ts'
+import { addTransactions, requeueLostTransaction } from '../../../state/transactions.ts'
+import { CANCELS, insertAttempts, listAttempts } from '../../../store/attempts.ts'
 import type { Db } from '../../../store/schema.ts'
 import { findTransactionByNonce, raiseNonce, type TransactionRow } from '../../../store/transactions.ts'
 import type { SignedTransaction } from '../../driver.ts'
-import { signedRow, type TransactionContent } from '../sign-and-store.ts'
+import { buildSignedRow, type TransactionContent } from '../sign-and-store.ts'
 
 /** A transaction of this backend, with its bytes, that was found on chain but isn't in the database. */
 export interface RecoveredTransaction {
@@ -33,7 +33,7 @@ export async function adoptTransaction(
 ): Promise<SignedTransaction | null> {
   const sameNonce = await findTransactionByNonce(db, blockchain, signer, nonce)
   if (sameNonce !== null && sameNonce.state !== 'lost') return null
-  const row = signedRow(content, { raw, hash }, now)
+  const row = buildSignedRow(content, { raw, hash }, now)
   const id = sameNonce?.id ?? newId()
   if (sameNonce === null) {
     await addTransactions(db, [{ ...row, id, blockchain, signer, nonce }])
@@ -42,7 +42,7 @@ export async function adoptTransaction(
     // The database counted the transaction as lost, because it didn't have the mined version. The other signed versions
     // can no longer be mined.
     await db.deleteFrom('transaction_attempts').where('transaction_id', '=', id).execute()
-    await returnLostTransaction(db, id, row)
+    await requeueLostTransaction(db, id, row)
   }
   return { id, hash, signer, nonce, kind: content.kind }
 }
@@ -58,7 +58,7 @@ export async function adoptAttempt(
   now: number,
 ): Promise<void> {
   const { id } = transaction
-  const attempts = (await attemptsOf(db, [id])).get(id) ?? []
+  const attempts = (await listAttempts(db, [id])).get(id) ?? []
   const attempt = (number: number, signing: { hash: string; raw: string }, created_at: number) => ({
     transaction_id: id,
     number,
@@ -66,7 +66,7 @@ export async function adoptAttempt(
     raw: signing.raw,
     created_at,
     cancels: CANCELS.nothing,
-    ...feesOf(signing.raw as Hex),
+    ...parseFees(signing.raw as Hex),
   })
   await insertAttempts(db, [
     ...(attempts.length === 0 ? [attempt(0, transaction, transaction.created_at)] : []),
@@ -80,7 +80,7 @@ export async function adoptAttempt(
     .execute()
 }
 
-function feesOf(raw: Hex) {
+function parseFees(raw: Hex) {
   const { gasPrice = 0n, maxFeePerGas = gasPrice, maxPriorityFeePerGas = gasPrice } = parseTransaction(raw)
   return { max_fee_per_gas: String(maxFeePerGas), max_priority_fee_per_gas: String(maxPriorityFeePerGas) }
 }

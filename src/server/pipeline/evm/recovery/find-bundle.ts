@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** A bundle on chain: the receiver of each token, and the digest of all metadata files. */
-export interface MintedRows<Row> {
+export interface BundleOnChain<Row> {
   receivers: readonly string[]
   /** Returns whether these rows, in this order, have the bundle's digest. */
   matches(rows: readonly Row[]): Promise<boolean>
 }
 
 /** Time in milliseconds after which the search yields. */
-const TURN_MS = 20
+const YIELD_AFTER_MS = 20
 
 /**
  * Finds the rows of a bundle among pending rows, which are in the order of acceptance. Returns null if it finds none in
@@ -20,8 +20,8 @@ const TURN_MS = 20
  * @param timeMs time limit of the search, which is needed because the digest doesn't show which rows were skipped
  */
 export async function findBundle<Row extends { receiver: string }>(
-  waiting: readonly Row[],
-  { receivers, matches }: MintedRows<Row>,
+  pendingRows: readonly Row[],
+  { receivers, matches }: BundleOnChain<Row>,
   timeMs: number,
 ): Promise<readonly Row[] | null> {
   const since = performance.now()
@@ -29,7 +29,7 @@ export async function findBundle<Row extends { receiver: string }>(
   const isLate = () => performance.now() - since > timeMs
   const count = receivers.length
   const check = async (rows: readonly Row[]): Promise<boolean> => {
-    if (performance.now() - turnSince > TURN_MS) {
+    if (performance.now() - turnSince > YIELD_AFTER_MS) {
       await nextTurn()
       turnSince = performance.now()
     }
@@ -37,25 +37,25 @@ export async function findBundle<Row extends { receiver: string }>(
   }
 
   /** Finds the rest of a bundle, if exactly `skips` more rows are skipped before the bundle's last row. */
-  const rest = async (chosen: Row[], at: number, skips: number): Promise<boolean> => {
+  const findRest = async (chosen: Row[], at: number, skips: number): Promise<boolean> => {
     if (chosen.length === count) return skips === 0 && (await check(chosen))
-    for (let skipped = 0; skipped <= skips && at + skipped < waiting.length; skipped++) {
-      const row = waiting[at + skipped]
+    for (let skipped = 0; skipped <= skips && at + skipped < pendingRows.length; skipped++) {
+      const row = pendingRows[at + skipped]
       if (row === undefined || row.receiver !== receivers[chosen.length]) continue
       chosen.push(row)
-      if (await rest(chosen, at + skipped + 1, skips - skipped)) return true
+      if (await findRest(chosen, at + skipped + 1, skips - skipped)) return true
       chosen.pop()
       if (isLate()) return false
     }
     return false
   }
 
-  for (let skips = 0; count > 0 && skips <= waiting.length - count; skips++) {
-    for (let first = 0; first + count + skips <= waiting.length; first++) {
-      const row = waiting[first]
+  for (let skips = 0; count > 0 && skips <= pendingRows.length - count; skips++) {
+    for (let first = 0; first + count + skips <= pendingRows.length; first++) {
+      const row = pendingRows[first]
       if (row === undefined || row.receiver !== receivers[0]) continue
       const chosen = [row]
-      if (await rest(chosen, first + 1, skips)) return chosen
+      if (await findRest(chosen, first + 1, skips)) return chosen
       if (isLate()) return null
     }
   }

@@ -12,16 +12,16 @@ import type { Store } from '../../../store/open-store.ts'
 import { countUnfinished, findTransactionByNonce } from '../../../store/transactions.ts'
 import { removeUnknownMint, type UnknownMintRow, updateUnknownMint } from '../../../store/unknown-mints.ts'
 import type { MintRecovery, OnSigned } from '../../driver.ts'
-import { mintDirectory } from '../../metadata-file.ts'
+import { buildMintDirectory } from '../../metadata-file.ts'
 import { type FileSources, storeFilesAgain } from '../../store-files-again.ts'
-import { limitedRunsOf } from '../limited-runs.ts'
+import { findLimitedRunOfEachRow } from '../limited-runs.ts'
 import { adoptAttempt, adoptTransaction } from './adopt.ts'
 import { findBundle } from './find-bundle.ts'
 
 /** Maximum number of pending rows of a collection that are compared with a mint on chain. */
-const MAX_ROWS = 10_000
+const MAX_COMPARED_ROWS = 10_000
 /** Maximum duration in milliseconds of the search for the rows of one mint. */
-const SEARCH_MS = 5_000
+const MAX_SEARCH_MS = 5_000
 
 export interface EvmRecoveryOptions extends FileSources {
   store: Store
@@ -79,14 +79,17 @@ export function createEvmMintRecovery(options: EvmRecoveryOptions): (row: Unknow
     bundle: MintedBundle,
   ): Promise<'wait' | 'recovered' | { unexplained: string }> => {
     const { raw, signer, nonce } = mined
-    const waiting = await listMintable(store.db, collection.id, MAX_ROWS)
+    const waiting = await listMintable(store.db, collection.id, MAX_COMPARED_ROWS)
     const nfts = await findBundle<MintableNft>(
       waiting.filter(
         ({ sender, dynamic }) =>
           sender === bundle.sender && (collection.dynamic === 1 || (dynamic === 1) === bundle.dynamic),
       ),
-      { receivers: bundle.receivers, matches: async (rows) => (await mintDirectory(rows)).digest === bundle.digest },
-      SEARCH_MS,
+      {
+        receivers: bundle.receivers,
+        matches: async (rows) => (await buildMintDirectory(rows)).digest === bundle.digest,
+      },
+      MAX_SEARCH_MS,
     )
     if (nfts === null) {
       // Rows whose files aren't stored yet can't be compared, and may belong to this mint.
@@ -95,7 +98,7 @@ export function createEvmMintRecovery(options: EvmRecoveryOptions): (row: Unknow
     }
     if (raw === null) return { unexplained: "its signed bytes can't be read from the network" }
     for (const nft of nfts) await storeFilesAgain(options, nft)
-    const { cid: directory, blocks } = await mintDirectory(nfts)
+    const { cid: directory, blocks } = await buildMintDirectory(nfts)
     const { startId } = bundle
     const count = nfts.length
     const adopted = await store.transaction(async (db) => {
@@ -103,14 +106,14 @@ export function createEvmMintRecovery(options: EvmRecoveryOptions): (row: Unknow
       if (current === null || (await countUnfinished(db, { collectionId: collection.id })) > 0) return null
       const origin = { kind: bundle.sender === null ? 'mint' : 'grant', collectionId: collection.id } as const
       const recovered = { blockchain, hash: mined.hash, raw, signer, nonce }
-      const limited = (await limitedRunsOf(db, collection.id, nfts)).find((run) => run !== null)
+      const limited = (await findLimitedRunOfEachRow(db, collection.id, nfts)).find((run) => run !== null)
       const content = { ...origin, run: limited ?? null, bundle: { startId, count, directory } }
       const signed = await adoptTransaction(db, recovered, content, now())
       if (signed === null) return null
       const assignments = nfts.map(({ seq }, index) => ({ seq, transactionId: signed.id, index }))
       if ((await assignToTransactions(db, assignments)) !== count)
         throw new Error('a transaction that mints one of the NFTs was signed in the meantime')
-      await updateCollection(db, collection.id, { next_token_id: nextAfter(current, startId + BigInt(count)) })
+      await updateCollection(db, collection.id, { next_token_id: maxTokenId(current, startId + BigInt(count)) })
       await putBlocks(db, blocks, store.publishTo)
       await removeUnknownMint(db, row)
       return signed
@@ -126,5 +129,5 @@ export function createEvmMintRecovery(options: EvmRecoveryOptions): (row: Unknow
 }
 
 /** Returns the token ID that follows all tokens known to be on chain. */
-const nextAfter = ({ next_token_id }: CollectionRow, end: bigint): string =>
+const maxTokenId = ({ next_token_id }: CollectionRow, end: bigint): string =>
   BigInt(next_token_id) > end ? next_token_id : String(end)

@@ -3,10 +3,10 @@ import type { EvmNetwork, Hex } from '../../../chain/evm/network.ts'
 import { isOperator } from '../../../chain/evm/registry.ts'
 import type { Store } from '../../../store/open-store.ts'
 import type { TransferKind } from '../../../store/schema.ts'
-import { assignTransfers, unknownMovesOf } from '../../../store/transfers.ts'
+import { assignTransfers, listUnknownMoves } from '../../../store/transfers.ts'
 import type { SignedTransaction } from '../../driver.ts'
 import { readBlock } from '../follow-owners.ts'
-import { limitedRunsOf } from '../limited-runs.ts'
+import { findLimitedRunOfEachRow } from '../limited-runs.ts'
 import { transferCall } from '../transfer-call.ts'
 import { adoptTransaction } from './adopt.ts'
 
@@ -18,12 +18,12 @@ const MAX_CLOCK_SKEW_MS = 60_000
  * doesn't have the transaction, because the transaction was made after the restored backup or its commit was lost.
  * Returns null if there is none. An identical transfer from before the request doesn't count.
  */
-export async function findMadeTransfer(
+export async function findMinedTransfer(
   store: Store,
   network: EvmNetwork,
   transferId: string,
 ): Promise<MinedTransaction | null> {
-  for (const { transaction_hash, factory_address, accepted_at, ...transfer } of await unknownMovesOf(
+  for (const { transaction_hash, factory_address, accepted_at, ...transfer } of await listUnknownMoves(
     store.db,
     transferId,
   )) {
@@ -53,7 +53,7 @@ export async function adoptTransfer(
   if (raw === null) return null
   const { blockchain } = network
   return await store.transaction(async (db) => {
-    const [run = null] = await limitedRunsOf(db, transfer.collection_id, [transfer])
+    const [run = null] = await findLimitedRunOfEachRow(db, transfer.collection_id, [transfer])
     const content = { kind: transfer.kind, collectionId: null, run }
     const signed = await adoptTransaction(db, { blockchain, hash, raw, signer, nonce }, content, now)
     if (signed === null) return null

@@ -12,11 +12,11 @@ import { type CollectionRow, lockCollection, updateCollection } from '../../../s
 import type { Store } from '../../../store/open-store.ts'
 import type { Db } from '../../../store/schema.ts'
 import { findTransactionByNonce } from '../../../store/transactions.ts'
-import { blockOfLastUpdate, recordUnknownUpdate, unsignedUpdatesOf } from '../../../store/updates.ts'
+import { findBlockOfLastUpdate, listUnsignedUpdates, recordUnknownUpdate } from '../../../store/updates.ts'
 import type { OnSigned } from '../../driver.ts'
-import { updateDirectory } from '../../metadata-file.ts'
+import { buildUpdateDirectory } from '../../metadata-file.ts'
 import { type FileSources, storeFilesAgain } from '../../store-files-again.ts'
-import { ofOneRun } from '../limited-runs.ts'
+import { takeRowsOfOneRun } from '../limited-runs.ts'
 import { createEventQueryRange } from '../public-network/event-query-range.ts'
 import { adoptAttempt, adoptTransaction } from './adopt.ts'
 
@@ -50,15 +50,15 @@ export async function recoverUpdate(options: RecoverUpdateOptions, collection: C
     await store.transaction((db) => adoptAttempt(db, sameNonce, { hash, raw }, now()))
     return true
   }
-  const updates = await unsignedUpdatesOf(store.db, collection.id, call.tokenIds.map(String))
+  const updates = await listUnsignedUpdates(store.db, collection.id, call.tokenIds.map(String))
   // Metadata can only be compared once its files are stored.
   if (updates.some(({ step }) => step === 'files')) return false
   const isComplete = updates.length === call.tokenIds.length
-  const directory = isComplete ? await updateDirectory(updates) : null
+  const directory = isComplete ? await buildUpdateDirectory(updates) : null
   const facts = { blockchain, collection: collection.id, hash: mined.hash, sequence, nfts: call.tokenIds.length }
   if (directory?.digest !== call.digest || mined.raw === null) {
     await store.transaction(async (db) => {
-      if (!(await lockAt(db, collection))) return
+      if (!(await lockIfUnchanged(db, collection))) return
       const cid = directoryCid(call.digest).toString()
       await recordUnknownUpdate(db, {
         collectionId: collection.id,
@@ -77,9 +77,9 @@ export async function recoverUpdate(options: RecoverUpdateOptions, collection: C
   for (const { nft: id, metadata, files } of updates) await storeFilesAgain(options, { id, metadata, files })
   const { hash, raw, signer, nonce } = mined
   const adopted = await store.transaction(async (db) => {
-    if (!(await lockAt(db, collection))) return null
+    if (!(await lockIfUnchanged(db, collection))) return null
     const update = { sequence, count: updates.length, directory: directory.cid }
-    const { run } = await ofOneRun(db, collection.id, updates)
+    const { run } = await takeRowsOfOneRun(db, collection.id, updates)
     const content = { kind: 'update', collectionId: null, run, update } as const
     const signed = await adoptTransaction(db, { blockchain, hash, raw, signer, nonce }, content, now())
     if (signed === null) return null
@@ -97,7 +97,7 @@ export async function recoverUpdate(options: RecoverUpdateOptions, collection: C
 }
 
 /** Locks the collection. Returns false if another process has signed or examined an update in the meantime. */
-const lockAt = async (db: Db, { id, update_count }: CollectionRow): Promise<boolean> =>
+const lockIfUnchanged = async (db: Db, { id, update_count }: CollectionRow): Promise<boolean> =>
   (await lockCollection(db, id))?.update_count === update_count
 
 /**
@@ -115,7 +115,7 @@ async function findUpdate(
   const last = (await publicNetwork.head()) - network.confirmations + 1
   const range = createEventQueryRange()
   const seenHashes = new Set<Hex>()
-  let from = Math.max(0, (await blockOfLastUpdate(db, collection)) - publicNetwork.finality)
+  let from = Math.max(0, (await findBlockOfLastUpdate(db, collection)) - publicNetwork.finality)
   while (from <= last) {
     const to = Math.min(last, from + range.blocks - 1)
     const filter = { fromBlock: numberToHex(from), toBlock: numberToHex(to), topics: [updateTopics] }
@@ -123,7 +123,7 @@ async function findUpdate(
     try {
       logs = await network.request('eth_getLogs', [{ ...filter, address: collection.contract_address as Hex }])
     } catch (error) {
-      if (error instanceof RpcError && range.refused(to - from + 1, error.message)) continue
+      if (error instanceof RpcError && range.recordRejection(to - from + 1, error.message)) continue
       throw error
     }
     for (const { transactionHash } of logs) {

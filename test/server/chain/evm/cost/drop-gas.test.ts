@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { encodeGrant, encodeMint, type ReceiverGroup } from '../../../../../src/server/chain/evm/collection.ts'
-import { DropMeter, grantBytes, mintBytes, ONE_NFT } from '../../../../../src/server/chain/evm/cost/drop-gas.ts'
-import { costOf, maxCostOf } from '../../../../../src/server/chain/evm/cost/network-fees.ts'
+import { DropMeter, grantBytes, mintBytes, ONE_NFT_MAX_GAS } from '../../../../../src/server/chain/evm/cost/drop-gas.ts'
+import { computeCost, computeMaxCost } from '../../../../../src/server/chain/evm/cost/network-fees.ts'
 import { encodeMake } from '../../../../../src/server/chain/evm/factory.ts'
 import { grantGasLimit, mintGasLimit } from '../../../../../src/server/chain/evm/gas-limits.ts'
 import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
@@ -104,7 +104,7 @@ test('the bytes of a transaction are those of its call data and about a hundred 
     expect(mintBytes(count) - sizeOf(encodeMint({ startId: 1n, groups, digest }))).toBe(110)
     expect(grantBytes(count) - sizeOf(encodeGrant({ startId: 1n, sender: random(20), receivers, digest }))).toBe(110)
   }
-  expect(ONE_NFT).toEqual({ gasLimit: 115_795n, bytes: mintBytes(1) })
+  expect(ONE_NFT_MAX_GAS).toEqual({ gasLimit: 115_795n, bytes: mintBytes(1) })
 })
 
 // docs/drops.md gives these factors.
@@ -125,8 +125,8 @@ test.each([
         of.sender === null
           ? { gasLimit: mintGasLimit([{ receiver: random(20), count: each }], true, of.dynamic), bytes: mintBytes(1) }
           : { gasLimit: grantGasLimit(Array(each).fill(random(20))), bytes: grantBytes(each) }
-      const worst = (fees: typeof free) => maxCostOf(one, fees) * BigInt(requests.length)
-      const estimate = costOf(meter.total(), charged)
+      const worst = (fees: typeof free) => computeMaxCost(one, fees) * BigInt(requests.length)
+      const estimate = computeCost(meter.total(), charged)
       expect(worst(free)).toBeLessThanOrEqual((estimate.typical - estimate.dataFee) * BigInt(factor))
       expect(worst(charged) - worst(free)).toBeLessThanOrEqual(estimate.dataFee * 20n)
     }

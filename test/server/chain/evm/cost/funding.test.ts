@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { gasOfChange } from '../../../../../src/server/chain/evm/cost/change-gas.ts'
+import { computeMaxChangeGas } from '../../../../../src/server/chain/evm/cost/change-gas.ts'
 import { DropMeter } from '../../../../../src/server/chain/evm/cost/drop-gas.ts'
-import { fundingFor, fundsOfMints, reserveFor } from '../../../../../src/server/chain/evm/cost/funding.ts'
-import { maxCostOf } from '../../../../../src/server/chain/evm/cost/network-fees.ts'
+import { computeFunding, computeMintFunds, computeReserve } from '../../../../../src/server/chain/evm/cost/funding.ts'
+import { computeMaxCost } from '../../../../../src/server/chain/evm/cost/network-fees.ts'
 
 const FEES = { offered: 10n ** 9n, data: { bytes: 1, fee: 0n, gas: 0n } }
 
@@ -16,9 +16,9 @@ test('the funds of waiting NFTs, with the reserve of a smaller change, cover all
   const change = fc.constantFrom('transfer', 'update', 'burn', 'provenance')
   fc.assert(
     fc.property(fc.array(mint, { minLength: 1, maxLength: 4 }), change, (mints, kind) => {
-      const waiting = fundsOfMints(mints, FEES)
-      const next = gasOfChange({ kind, tokenIds: kind === 'update' ? [1n] : [] })
-      const named = waiting.wei - waiting.reserve + maxCostOf(next, FEES) + reserveFor(next.gasLimit, FEES)
+      const waiting = computeMintFunds(mints, FEES)
+      const next = computeMaxChangeGas({ kind, tokenIds: kind === 'update' ? [1n] : [] })
+      const named = waiting.wei - waiting.reserve + computeMaxCost(next, FEES) + computeReserve(next.gasLimit, FEES)
       const worst = mints.map(({ sender, dynamic, count }) => {
         const meter = new DropMeter(dynamic === 1)
         meter.add('0x', count, sender)
@@ -26,7 +26,7 @@ test('the funds of waiting NFTs, with the reserve of a smaller change, cover all
       })
       const gasLimit = worst.reduce((sum, one) => sum + one.gasLimit, next.gasLimit)
       // The last transaction is only signed with the whole reserve.
-      expect(named).toBe(fundingFor({ gasLimit, bytes: 0, smallestMint: next.gasLimit }, FEES))
+      expect(named).toBe(computeFunding({ gasLimit, bytes: 0, smallestMint: next.gasLimit }, FEES))
     }),
   )
 })

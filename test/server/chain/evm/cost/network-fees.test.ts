@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { costOf, maxCostOf, readNetworkFees } from '../../../../../src/server/chain/evm/cost/network-fees.ts'
+import { computeCost, computeMaxCost, readNetworkFees } from '../../../../../src/server/chain/evm/cost/network-fees.ts'
 import { EMBEDDED_FEES } from '../../../../../src/server/chain/evm/evm-signer.ts'
 import type { EvmNetwork, Hex, PublicNetwork } from '../../../../../src/server/chain/evm/network.ts'
 import type { NetworkFees } from '../../../../../src/server/chain/fees.ts'
@@ -80,7 +80,7 @@ test.each([
   const node = nodeOf({ eth_feeHistory: feeHistory, eth_call: oracleAt(oracle, `0x${word(6_734_000)}`) })
   const fees = await readNetworkFees(node)
   expect(fees.data).toEqual({ bytes: fees.data.bytes, fee: 6_734_000n, gas: 0n })
-  const cost = costOf({ gas: 1_000_000n, bytes: 2 * fees.data.bytes }, fees)
+  const cost = computeCost({ gas: 1_000_000n, bytes: 2 * fees.data.bytes }, fees)
   expect(cost).toMatchObject({ gas: 1_000_000n, dataFee: 13_468_000n, typical: 17n * 10n ** 15n + 13_468_000n })
 })
 
@@ -92,7 +92,7 @@ test('on Arbitrum, data costs gas', async () => {
   })
   const fees = await readNetworkFees(node)
   expect(fees.data).toMatchObject({ fee: 0n, gas: 500_000n })
-  expect(costOf({ gas: 1_000_000n, bytes: fees.data.bytes }, fees)).toMatchObject({
+  expect(computeCost({ gas: 1_000_000n, bytes: fees.data.bytes }, fees)).toMatchObject({
     gas: 1_500_000n,
     low: 1_500_000n * 13_000_000_000n,
   })
@@ -103,8 +103,8 @@ test('the worst case takes the gas limit, the highest offer, and twice the data'
     offered: 30n,
     data: { bytes: 1000, fee: 700n, gas: 10n },
   }
-  expect(maxCostOf({ gasLimit: 100n, bytes: 500 }, fees)).toBe((100n + 2n * 5n) * 30n + 2n * 350n)
-  expect(maxCostOf({ gasLimit: 100n, bytes: 1 }, fees)).toBe((100n + 2n) * 30n + 2n)
+  expect(computeMaxCost({ gasLimit: 100n, bytes: 500 }, fees)).toBe((100n + 2n * 5n) * 30n + 2n * 350n)
+  expect(computeMaxCost({ gasLimit: 100n, bytes: 1 }, fees)).toBe((100n + 2n) * 30n + 2n)
 })
 
 test.each<[string, unknown, unknown]>([

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import {
+  explainFeeWait,
   isTooExpensive,
   limitFee,
   limitFees,
-  waitingForFees,
 } from '../../../../../src/server/chain/evm/cost/run-fee.ts'
 
 const GWEI = 10n ** 9n
@@ -17,11 +17,11 @@ it('a run waits while the next blocks may need more than it offers', () => {
 })
 
 it('only a run that waits says why', () => {
-  expect(waitingForFees(String(10n * GWEI), CURRENT)).toBe(
+  expect(explainFeeWait(String(10n * GWEI), CURRENT)).toBe(
     "waiting for lower fees: the next blocks need up to 18 gwei, but the run offers at most 10 gwei; repeat the run's command with --max-fee-gwei 24.001 or more to raise the limit",
   )
-  expect(waitingForFees(String(18n * GWEI), CURRENT)).toBeNull()
-  expect(waitingForFees(null, CURRENT)).toBeNull()
+  expect(explainFeeWait(String(18n * GWEI), CURRENT)).toBeNull()
+  expect(explainFeeWait(null, CURRENT)).toBeNull()
 })
 
 it('a fee is never above the limit of the run', () => {

@@ -7,7 +7,7 @@ import type { Hex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { findAnvil } from '../../../../../src/server/chain/evm/embedded/anvil-binary.ts'
 import { spawnAnvil } from '../../../../../src/server/chain/evm/embedded/anvil-process.ts'
-import { nodeFilesOf, writePidfile } from '../../../../../src/server/chain/evm/embedded/pidfile.ts'
+import { resolveNodeFiles, writePidfile } from '../../../../../src/server/chain/evm/embedded/pidfile.ts'
 import { startUpstreamStub } from '../../../../../src/server/chain/evm/embedded/upstream-stub.ts'
 import { until } from '../../../../helpers/backend.ts'
 import { GENESIS_TIMESTAMP, memoryBlockJournal } from '../../../../helpers/memory-block-journal.ts'
@@ -34,7 +34,7 @@ async function leaveOrphan(stateDir: string) {
     binary: findAnvil(),
     chainId: CHAIN_ID,
     upstreamUrl: stub.url,
-    ...nodeFilesOf(stateDir, 'polygon'),
+    ...resolveNodeFiles(stateDir, 'polygon'),
     onSpawn: (pid) => writePidfile(pidfileOf(stateDir), pid),
   })
   whenDone(() => orphan.kill())
@@ -60,7 +60,7 @@ describe('the node of a backend that was killed', () => {
   test('exits when the backend was killed before the node listened and was recorded', async () => {
     const stub = await startUpstreamStub({ chainId: CHAIN_ID, timestamp: GENESIS_TIMESTAMP })
     await stub.close()
-    const { home, marker } = nodeFilesOf(temporaryDir(), 'polygon')
+    const { home, marker } = resolveNodeFiles(temporaryDir(), 'polygon')
     const node = { binary: findAnvil(), chainId: CHAIN_ID, upstreamUrl: stub.url, home, marker, onSpawn: () => {} }
     await expect(spawnAnvil(node)).rejects.toThrow('exited with code 1 before it started listening')
   })
@@ -76,7 +76,7 @@ describe('the node of a backend that was killed', () => {
 
   test('is not confused with another process that reuses its pid', async () => {
     const stateDir = temporaryDir()
-    const stranger = bystander(nodeFilesOf(stateDir, 'polygon').marker)
+    const stranger = bystander(resolveNodeFiles(stateDir, 'polygon').marker)
     writeFileSync(pidfileOf(stateDir), JSON.stringify({ pid: stranger.pid, startedAt: '1' }))
     const { events } = await start({ stateDir })
     expect(events.map(({ type }) => type)).not.toContain('orphan_ended')

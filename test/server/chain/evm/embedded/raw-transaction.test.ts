@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { type Hex, serializeTransaction, type TransactionSerializable } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { gasLimitOf, legacyChainId } from '../../../../../src/server/chain/evm/embedded/raw-transaction.ts'
+import { legacyChainId, parseGasLimit } from '../../../../../src/server/chain/evm/embedded/raw-transaction.ts'
 import { newAccount } from './fixture.ts'
 
 const account = newAccount()
@@ -50,19 +50,19 @@ describe('the gas limit in the bytes of a transaction', () => {
     const runs = kind === 'eip4844 with blobs' ? 5 : 200
     fc.assert(
       fc.property(fees, (fields) => {
-        expect(gasLimitOf(serialize(kind, fields))).toBe(fields.gas)
+        expect(parseGasLimit(serialize(kind, fields))).toBe(fields.gas)
       }),
       { numRuns: runs },
     )
   })
 
   test('is 0 for bytes that are not a transaction, and never throws', () => {
-    expect(gasLimitOf('0x')).toBe(0n)
-    expect(gasLimitOf('0x7f00')).toBe(0n)
+    expect(parseGasLimit('0x')).toBe(0n)
+    expect(parseGasLimit('0x7f00')).toBe(0n)
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 120 }), (bytes) => {
         const raw: Hex = `0x${Buffer.from(bytes).toString('hex')}`
-        expect(gasLimitOf(raw)).toBeGreaterThanOrEqual(0n)
+        expect(parseGasLimit(raw)).toBeGreaterThanOrEqual(0n)
         expect(legacyChainId(raw) ?? 0).toBeGreaterThanOrEqual(0)
       }),
     )

@@ -100,14 +100,14 @@ test('nothing but reads is passed on to the network', async () => {
 })
 
 test('a fork fails when its network or its node does', async () => {
-  const { failed, call } = await start(1)
+  const { failureSignal, call } = await start(1)
   await proxy.close()
   call('eth_getBalance', [TO, 'latest']).catch(() => {})
   await until(
-    () => failed.aborted,
+    () => failureSignal.aborted,
     (aborted) => aborted,
   )
-  expect(failed.reason).toMatchObject({
+  expect(failureSignal.reason).toMatchObject({
     code: 'unreachable',
     message: expect.stringMatching(
       /^the fork of polygon can't continue: the node at 127\.0\.0\.1:\d+ does not respond/,
