@@ -73,7 +73,13 @@ interface AddressQuestion extends TextQuestion {
  */
 export async function askAddress(
   io: Io,
-  { blockchain, optional = false, addresses, required = addresses === undefined ? 'an address is required' : 'an address, @name or ENS name is required', ...question }: AddressQuestion,
+  {
+    blockchain,
+    optional = false,
+    addresses,
+    required = addresses === undefined ? 'an address is required' : 'an address, @name or ENS name is required',
+    ...question
+  }: AddressQuestion,
 ): Promise<string> {
   const resolveAddress = async (typed: string): Promise<string> => {
     const answer = typed.trim()

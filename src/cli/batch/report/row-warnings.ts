@@ -75,7 +75,9 @@ export async function confirmDuplicates(
   const [first] = duplicates.rows
   // With --json, the lines above aren't printed.
   const which =
-    all === 1 ? `Line ${first?.line} is identical to line ${first?.equals}` : `${all} rows are identical to earlier rows`
+    all === 1
+      ? `Line ${first?.line} is identical to line ${first?.equals}`
+      : `${all} rows are identical to earlier rows`
   const question = `${which}. If you answer no, nothing is sent. Mint ${all === 1 ? 'a second NFT for this row' : `another NFT for each of these ${all} rows`}?`
   const row = all === 1 && first !== undefined ? `Remove line ${first.line}` : 'Remove the identical rows'
   await io.confirm(question, '--allow-duplicates', {
