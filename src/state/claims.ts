@@ -205,10 +205,11 @@ export function repeatedRows(
   const { id, scope, setId } = drop
   createTables(sql, 'minted_contents')
   sql.run(
-    `INSERT INTO temp.minted_contents SELECT o.id, substr(o.identity, ?), coalesce(s.portable, o.content), o.plain
-      FROM operations o LEFT JOIN rows s ON s.set_id = ? AND s.key = substr(o.identity, ?) AND s.content = o.content
-      WHERE ${MINTED_OPERATIONS} AND o.id NOT IN (SELECT value FROM json_each(?))`,
-    ...[scope.length + 1, setId ?? -1, scope.length + 1, id, JSON.stringify([...which.paired])],
+    `WITH stored AS MATERIALIZED (SELECT key, content, portable FROM rows WHERE set_id = ?)
+      INSERT INTO temp.minted_contents SELECT o.id, substr(o.identity, ?), coalesce(s.portable, o.content), o.plain
+        FROM operations o LEFT JOIN stored s ON s.key = substr(o.identity, ?) AND s.content = o.content
+        WHERE ${MINTED_OPERATIONS} AND o.id NOT IN (SELECT value FROM json_each(?))`,
+    ...[setId ?? -1, scope.length + 1, scope.length + 1, id, JSON.stringify([...which.paired])],
   )
   for (const { id: operation, key, portable, plain } of which.kept) {
     if (which.paired.has(operation)) continue

@@ -398,13 +398,14 @@ export function addedRows(
   { id, scope, setId }: { id: string; scope: string; setId: number | null },
 ): AddedRow[] {
   return sql.all(
-    `SELECT r.key, r.position FROM ${toTableSql(rows)} r
+    // Reads the stored rows once.
+    `WITH stored AS MATERIALIZED (SELECT key, coalesce(portable, content) AS portable FROM rows WHERE set_id = ?)
+      SELECT r.key, r.position FROM ${toTableSql(rows)} r LEFT JOIN stored s ON s.key = r.key
         LEFT JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
-        LEFT JOIN rows s ON s.set_id = ? AND s.key = r.key
       WHERE CASE WHEN s.key IS NULL THEN o.id IS NULL
-        ELSE coalesce(s.portable, s.content) <> coalesce(r.portable, r.content)
+        ELSE s.portable <> coalesce(r.portable, r.content)
           AND (o.id IS NULL OR o.state IN ('planned', 'intended', 'failed')) END`,
-    ...[id, scope, setId ?? -1],
+    ...[setId ?? -1, id, scope],
   )
 }
 
