@@ -14,8 +14,8 @@ const MAX_VARINT_BYTES = 4
 const MAX_PREFIX_BYTES = MAX_VARINT_BYTES + 2
 
 /**
- * Number of bytes that the search may read, in addition to `SEARCH_BYTES_PER_FILE_BYTE` bytes for each byte of the file. The search
- * is limited, because a malicious file could claim a large block at each byte.
+ * Number of bytes that the search may read, in addition to `SEARCH_BYTES_PER_FILE_BYTE` bytes for each byte of the
+ * file. The search is limited, because a malicious file could claim a large block at each byte.
  */
 const BASE_SEARCH_BYTES = 2 ** 30
 const SEARCH_BYTES_PER_FILE_BYTE = 32

@@ -71,8 +71,8 @@ export class KnownBackends {
 
   /**
    * Wraps a transport so that requests fail if another backend has replaced the one that was identified at a base URL.
-   * Another backend can still receive a request within `IDENTITY_TTL_MS` of the last response. The response then reveals the
-   * other backend. If no backend was identified, or if the backend has no ID, requests are not checked.
+   * Another backend can still receive a request within `IDENTITY_TTL_MS` of the last response. The response then
+   * reveals the other backend. If no backend was identified, or if the backend has no ID, requests are not checked.
    *
    * @param isLocal whether the server runs on this machine, where another backend can take its port within a second.
    * The ID is then checked again for each new connection

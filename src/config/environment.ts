@@ -6,7 +6,7 @@ export interface Variable {
 }
 
 /** Environment variables of gdn. They override configuration files, and flags override them. */
-export const GDN_VARIABLES: readonly Variable[] = [
+export const ENVIRONMENT_VARIABLES: readonly Variable[] = [
   { name: 'GDN_BASE_URL', description: 'URL of the server', flag: '--base-url' },
   {
     name: 'GDN_API_KEY',

@@ -30,7 +30,8 @@ export interface Fetcher {
   /**
    * Fetches a file from an untrusted URL. Resolves when the first bytes have arrived and look like a valid file.
    *
-   * @throws FetchFailure (`isLasting` or not) from this function and from `content`; the signal's reason once the signal
+   * @throws FetchFailure (`isLasting` or not) from this function and from `content`; the signal's reason once the
+   *   signal
    *   is aborted.
    *
    * @example

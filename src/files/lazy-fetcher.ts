@@ -4,8 +4,8 @@ import type { Fetcher } from './fetcher.ts'
 /** A fetcher whose HTTP client is loaded when the first file is fetched, or earlier by `load`. */
 export interface LazyFetcher extends Fetcher {
   /**
-   * Loads the HTTP client. After that, `fetchFile` adds requests to an origin's queue immediately, and `queueDelayMs` takes the
-   * queue's length into account.
+   * Loads the HTTP client. After that, `fetchFile` adds requests to an origin's queue immediately, and `queueDelayMs`
+   * takes the queue's length into account.
    */
   load(): Promise<Fetcher>
 }

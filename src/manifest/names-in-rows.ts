@@ -82,7 +82,10 @@ const textIn = (cell: unknown): string | undefined =>
 
 type PartyKind = 'receiver' | 'sender'
 
-/** The positions of the columns that are needed to resolve names. `blockchainColumn` is -1 if there is no blockchain column. */
+/**
+ * The positions of the columns that are needed to resolve names. `blockchainColumn` is -1 if there is no blockchain
+ * column.
+ */
 interface NameColumns {
   parties: readonly number[]
   blockchainColumn: number

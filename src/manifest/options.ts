@@ -69,8 +69,10 @@ export interface ManifestOptions extends ColumnNaming {
   onInvalidRow?: (() => void) | undefined
   /** Called with the cells of each row of a CSV file, including the cells of ignored columns. */
   onCells?: ((line: number, cells: readonly string[]) => void) | undefined
-  /** Called for a local file that may be damaged, or that some marketplaces may not display (`isOfMarketplaces`). */
-  onFileWarning?: ((warning: ManifestIssue, isOfMarketplaces: boolean) => void) | undefined
+  /**
+   * Called for a local file that may be damaged, or that some marketplaces may not display (`isMarketplaceWarning`).
+   */
+  onFileWarning?: ((warning: ManifestIssue, isMarketplaceWarning: boolean) => void) | undefined
   /** Called for each CSV cell that began with `'` before a formula. The `'` is removed. */
   onUnescaped?: ((place: Place) => void) | undefined
   /** Called with the columns whose names differ from the documented names, and with their documented names. */

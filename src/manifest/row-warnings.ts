@@ -72,8 +72,8 @@ export class RowWarnings {
       onInvalidRow: () => {
         this.#invalidCount++
       },
-      onFileWarning: (warning, isOfMarketplaces) => {
-        if (isOfMarketplaces && this.#forMarketplace) return
+      onFileWarning: (warning, isMarketplaceWarning) => {
+        if (isMarketplaceWarning && this.#forMarketplace) return
         if (this.#files.length < MAX_FILE_WARNINGS) this.#files.push(warning)
       },
       onUnescaped: (place) => {

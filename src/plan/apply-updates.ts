@@ -29,8 +29,8 @@ export interface Update extends ChangeLocation {
   /** The revision that the update replaces. The server rejects the update if the NFT has another revision. */
   replacesRevision: number
   /**
-   * Identifies the update permanently and on every machine, see {@link formatUpdateReference}. The update therefore takes
-   * effect once, even if it is sent several times.
+   * Identifies the update permanently and on every machine, see {@link formatUpdateReference}. The update therefore
+   * takes effect once, even if it is sent several times.
    */
   reference: string
 }

@@ -24,8 +24,8 @@ export class OtherDrop {
   /** Number of these NFTs whose content differs from the row's. */
   #otherContentCount = 0
   /**
-   * Number of NFTs in `#otherContentCount` that have the label of this run. An equal label doesn't prove that the drop is the
-   * same, because manifests at the roots of two repositories may have equal labels.
+   * Number of NFTs in `#otherContentCount` that have the label of this run. An equal label doesn't prove that the drop
+   * is the same, because manifests at the roots of two repositories may have equal labels.
    */
   #sameContentCount = 0
   readonly #firstRows: { key: string; line: number; nft_gdn_id: string }[] = []

@@ -137,8 +137,8 @@ function ruleOf(leaves: Uint8Array): ShuffleRule | null {
 }
 
 /**
- * Returns whether a token was updated, based on the result of `metadataStateCall`. Returns null for a version 1 collection,
- * which has no commitments.
+ * Returns whether a token was updated, based on the result of `metadataStateCall`. Returns null for a version 1
+ * collection, which has no commitments.
  */
 const wasUpdated = (state: string | null): boolean | null =>
   state !== null && /^0x[0-9a-f]{192}$/i.test(state) ? BigInt(state.slice(0, 66)) > 0n : null

@@ -90,9 +90,9 @@ export interface SharedRow {
 }
 
 /**
- * Returns the rows stored by `fillCheckedRows` that another run has in its manifest, or has sent or applied. The order is:
- * rows with the same key, rows with the same content and a different key, rows that differ only in an ENS name and its
- * address.
+ * Returns the rows stored by `fillCheckedRows` that another run has in its manifest, or has sent or applied. The order
+ * is: rows with the same key, rows with the same content and a different key, rows that differ only in an ENS name and
+ * its address.
  *
  * @param which.kept the rows of `storedRowTexts`, each with its portable content hash
  * @param which.hasNames whether the stored rows have ENS names
@@ -159,8 +159,8 @@ function findRowsWithOtherNames(sql: Sql, columns: string, lists: number): Share
 }
 
 /**
- * Returns the rows stored by `fillCheckedRows` that have an ID, and whose content has a different ID in the other run. The
- * other run is the one that the last call of `sharedRows` compared.
+ * Returns the rows stored by `fillCheckedRows` that have an ID, and whose content has a different ID in the other run.
+ * The other run is the one that the last call of `sharedRows` compared.
  */
 export function rowsWithOtherIds(sql: Sql): { key: string; line: number }[] {
   return sql.all(
@@ -183,8 +183,8 @@ export interface RepeatedRow {
 }
 
 /**
- * Returns the rows stored by `fillCheckedRows` with the content of an NFT of the run, as it was sent or last applied, if
- * the NFT's own row in the manifest was removed or has other content. Rows that are identical to another row of the
+ * Returns the rows stored by `fillCheckedRows` with the content of an NFT of the run, as it was sent or last applied,
+ * if the NFT's own row in the manifest was removed or has other content. Rows that are identical to another row of the
  * manifest aren't included. For example, row 2 was minted with the content B, and now row 2 is X and row 3 is B.
  *
  * @param which.kept the rows of `storedRowTexts`, each with its portable content hash

@@ -7,14 +7,14 @@ import type { Sql } from '../sqlite/shared-database.ts'
 const TABLES = {
   /**
    * The rows of the last manifest that was read. `addRows` fills it, `moveRow` changes it, and `moveDraft` empties it.
-   * It is read by each function with a parameter `RowLocation`, and by `draft-rows.ts`, `areOnOtherLines`, `changedPage` and
-   * `findRowsOfOtherDrop`.
+   * It is read by each function with a parameter `RowLocation`, and by `draft-rows.ts`, `areOnOtherLines`,
+   * `changedPage` and `findRowsOfOtherDrop`.
    */
   draft: `(position INTEGER PRIMARY KEY, line INTEGER NOT NULL, key TEXT NOT NULL, reference TEXT, content TEXT NOT NULL,
     portable TEXT, plain TEXT, receivers INTEGER NOT NULL, files INTEGER NOT NULL DEFAULT 0, body BLOB NOT NULL)`,
   /**
-   * The changes of rows. `addChanges` fills it. `changedPage` and `findRowsOfOtherDrop` join it with the draft, `exchangedRows`
-   * joins it with any rows, and `exchangedFields` reads it alone.
+   * The changes of rows. `addChanges` fills it. `changedPage` and `findRowsOfOtherDrop` join it with the draft,
+   * `exchangedRows` joins it with any rows, and `exchangedFields` reads it alone.
    */
   changes: '(position INTEGER, n INTEGER, change TEXT NOT NULL, PRIMARY KEY (position, n)) WITHOUT ROWID',
   /**
@@ -33,8 +33,8 @@ const TABLES = {
   /** The changes of NFTs without a row. `addBurn` fills it, and `burnsPage` reads it. */
   burns: '(position INTEGER PRIMARY KEY, change TEXT NOT NULL)',
   /**
-   * The NFTs of all rows. `addAssignedNfts` fills it for each page of the draft, and `removedRows` and `listNftsWithoutRow`
-   * read it.
+   * The NFTs of all rows. `addAssignedNfts` fills it for each page of the draft, and `removedRows` and
+   * `listNftsWithoutRow` read it.
    */
   named: '(nft TEXT PRIMARY KEY)',
   /** The changes of the rows of a saved plan. `addSavedChanges` fills it, and `savedChangesBetween` reads it. */

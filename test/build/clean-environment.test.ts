@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { GDN_VARIABLES } from '../../src/config/environment.ts'
+import { ENVIRONMENT_VARIABLES } from '../../src/config/environment.ts'
 
 test('no setting of gdn, no repository of a git hook and no umask of the person reaches the tests', async () => {
   const umask = process.umask(0o077)
@@ -7,7 +7,7 @@ test('no setting of gdn, no repository of a git hook and no umask of the person 
     vi.unstubAllEnvs()
     process.umask(umask)
   })
-  const foreign = [...GDN_VARIABLES.map(({ name }) => name), 'XDG_STATE_HOME', 'FORCE_COLOR', 'GIT_DIR']
+  const foreign = [...ENVIRONMENT_VARIABLES.map(({ name }) => name), 'XDG_STATE_HOME', 'FORCE_COLOR', 'GIT_DIR']
   for (const name of foreign) vi.stubEnv(name, 'of another')
   for (const name of ['GDN_SEED', 'GDN_TEST_NODE', 'HTTPS_PROXY']) vi.stubEnv(name, 'kept')
   vi.stubEnv('NO_PROXY', 'example.com')

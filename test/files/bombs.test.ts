@@ -77,7 +77,7 @@ test('every bomb fails with a reason, in bounded time and memory', async () => {
       ms,
       'MiB read': Math.round(bytes / 2 ** 20),
       'MiB grown': mib,
-      lasting: isLasting,
+      isLasting: isLasting,
       said: message.split('/').at(-1),
     }
     expect([name, bytes <= MAX_BYTES, ms < TIMEOUT_MS * 2 + 1000, mib < MAX_MIB]).toEqual([name, true, true, true])

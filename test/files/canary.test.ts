@@ -215,7 +215,7 @@ async function expectRefused(url: string): Promise<void> {
   const before = reached
   const outcome = await read(strict, url).catch((error: unknown) => error)
   expect(outcome).toBeInstanceOf(FetchFailure)
-  expect(outcome).toMatchObject({ lasting: true })
+  expect(outcome).toMatchObject({ isLasting: true })
   expect(String(outcome)).not.toContain('secret')
   expect(reached).toBe(before)
 }
@@ -253,7 +253,7 @@ describe.skipIf(process.platform === 'darwin')('a canary on loopback receives no
       expect(reached).toBe(before)
       // The next connection resolves again, and is rejected.
       const other = createFetcher({ userAgent: 'gdn', lookup: dns.resolve, allowPrivate: false })
-      await expect(read(other, `http://${name}.example/`)).rejects.toMatchObject({ lasting: true })
+      await expect(read(other, `http://${name}.example/`)).rejects.toMatchObject({ isLasting: true })
       await other.close()
       expect(reached).toBe(before)
     },

@@ -211,7 +211,7 @@ describe('permanent failures, without a retry', () => {
     internet.answer = answer
     const failure = await failureOf(URL_OF_FILE, { maxBytes: 2 ** 20 })
     expect(failure.message).toBe(`${URL_OF_FILE} ${reason}`)
-    expect(failure).toMatchObject({ lasting: true, code: 'invalid_input' })
+    expect(failure).toMatchObject({ isLasting: true, code: 'invalid_input' })
     expect(failure.hint).toBeTruthy()
   })
 
@@ -250,7 +250,7 @@ describe('temporary failures, which may succeed on a retry', () => {
     internet.answer = (_, response) => response.writeHead(status).end('no')
     const failure = await failureOf()
     expect(failure.message).toBe(`${URL_OF_FILE} returned ${status} ${text}`)
-    expect(failure).toMatchObject({ lasting: false, code: 'unreachable' })
+    expect(failure).toMatchObject({ isLasting: false, code: 'unreachable' })
   })
 
   const broken: [string, RequestListener][] = [
@@ -292,7 +292,7 @@ describe('temporary failures, which may succeed on a retry', () => {
     }
     expect(await failureOf(URL_OF_FILE, { lookup })).toMatchObject({
       message: `${URL_OF_FILE} has a host that can't be resolved at the moment`,
-      lasting: false,
+      isLasting: false,
     })
   })
 
@@ -532,7 +532,7 @@ test('a failed transfer leaves nothing in the storage', async () => {
     setTimeout(() => response.destroy(), 50)
   }
   const { content } = await fetcher().fetchFile(URL_OF_FILE)
-  await expect(storage.add(content)).rejects.toMatchObject({ name: 'FetchFailure', lasting: false })
+  await expect(storage.add(content)).rejects.toMatchObject({ name: 'FetchFailure', isLasting: false })
   expect(await readdir(join(dataDir, 'files', 'tmp'))).toEqual([])
   expect(await readdir(join(dataDir, 'files'))).toEqual(['tmp'])
   expect(blocks.blocks.size).toBe(0)

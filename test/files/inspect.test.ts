@@ -100,7 +100,7 @@ test.each(['a.txt', 'drop.csv', 'a.json'])('warns of a text: %s', async (name) =
   expect(await inspect(name, '{"title": 1}')).toEqual({
     problem: null,
     warning: text,
-    isOfMarketplaces: !name.endsWith('.mp3'),
+    isMarketplaceWarning: !name.endsWith('.mp3'),
   })
 })
 
@@ -169,7 +169,7 @@ test('warns of content that it does not know, and of larger files than a marketp
   expect(await inspect('a.xyz', noise(500))).toEqual({
     problem: null,
     warning: 'has an unknown type (.xyz), so marketplaces may not show it',
-    isOfMarketplaces: true,
+    isMarketplaceWarning: true,
   })
   expect((await inspect('a.mp3', noise(500))).warning).toBe('does not start with MP3 data, despite its name')
   const [{ bytes = 0 } = {}] = MARKETPLACE_LIMITS
@@ -182,7 +182,7 @@ test('warns of content that it does not know, and of larger files than a marketp
   expect(await inspect('a.png', padded(bytes + 100_000))).toEqual({
     problem: null,
     warning: 'is 30.1 MB, more than the limit of Crypto.com NFT (30 MB)',
-    isOfMarketplaces: true,
+    isMarketplaceWarning: true,
   })
 })
 

@@ -74,7 +74,7 @@ test('requests the whole file if a part cannot be read', async () => {
   }
   await prober.probe(URL_OF_FILE)
   internet.answer = (request, response) => response.writeHead(request.headers.range === undefined ? 200 : 416).end()
-  expect(await failure()).toMatchObject({ message: `${URL_OF_FILE} returned an empty file`, lasting: true })
+  expect(await failure()).toMatchObject({ message: `${URL_OF_FILE} returned an empty file`, isLasting: true })
 })
 
 const lasting: [string, RequestListener][] = [
@@ -94,7 +94,7 @@ const lasting: [string, RequestListener][] = [
 ]
 test.each(lasting)('fails permanently if it %s', async (reason, answer) => {
   internet.answer = answer
-  expect(await failure()).toMatchObject({ message: `${URL_OF_FILE} ${reason}`, lasting: true })
+  expect(await failure()).toMatchObject({ message: `${URL_OF_FILE} ${reason}`, isLasting: true })
   expect(internet.reachedInside).toEqual([])
 })
 
@@ -110,7 +110,7 @@ test.each([
   'files.example.',
   'files.example:6379',
 ])('rejects the address or port of http://%s/ and sends nothing', async (host) => {
-  expect(await failure(`http://${host}/`)).toMatchObject({ lasting: true, isPrivate: true })
+  expect(await failure(`http://${host}/`)).toMatchObject({ isLasting: true, isPrivate: true })
   expect(internet.reachedInside).toEqual([])
   expect(internet.requests).toEqual([])
 })
@@ -119,16 +119,16 @@ test('does not connect to a host that becomes private after the first request', 
   internet.hosts['turns.example'] = [[PUBLIC_V4], ['127.0.0.1']]
   internet.answer = (_, response) => response.setHeader('connection', 'close').end(PNG)
   await prober.probe('http://turns.example/a')
-  expect(await failure('http://turns.example/b')).toMatchObject({ lasting: true, isPrivate: true })
+  expect(await failure('http://turns.example/b')).toMatchObject({ isLasting: true, isPrivate: true })
   expect(internet.reachedInside).toEqual([])
 })
 
 test('fails temporarily for a busy server, with its delay, a silent one, and an unknown host', async () => {
   internet.answer = (_, response) => response.writeHead(503, { 'retry-after': '7' }).end()
-  expect(await failure()).toMatchObject({ lasting: false, retryAfterMs: 7000 })
-  expect(await failure('http://nowhere.example/')).toMatchObject({ lasting: false })
+  expect(await failure()).toMatchObject({ isLasting: false, retryAfterMs: 7000 })
+  expect(await failure('http://nowhere.example/')).toMatchObject({ isLasting: false })
   await prober.close()
   prober = make(400)
   internet.answer = () => {}
-  expect(await failure()).toMatchObject({ lasting: false, message: `${URL_OF_FILE} took longer than 0.4 s` })
+  expect(await failure()).toMatchObject({ isLasting: false, message: `${URL_OF_FILE} took longer than 0.4 s` })
 })

@@ -40,7 +40,7 @@ test.each(['http://169.254.169.254/latest/meta-data', 'http://[fd00:ec2::254]/']
     for (const allowPrivate of [false, true]) {
       expect(() => checkTarget(url, allowPrivate)).toThrow(
         expect.objectContaining({
-          lasting: true,
+          isLasting: true,
           isPrivate: false,
           message: expect.stringContaining('resolves to a cloud metadata address ('),
           hint: 'Use a URL on the public internet.',
@@ -64,10 +64,10 @@ describe('a network error', () => {
     ['UND_ERR_CONNECT_TIMEOUT', 'took too long to connect', false],
     ['EMADEUP', 'could not be fetched', false],
     ['constructor', 'could not be fetched', false],
-  ])('with %s means: %s', (code, says, lasting) => {
+  ])('with %s means: %s', (code, says, isLasting) => {
     const failure = explainError(coded(code), 'https://files.example/')
     expect(failure).toBeInstanceOf(FetchFailure)
-    expect(failure).toMatchObject({ message: `https://files.example/ ${says}`, lasting })
+    expect(failure).toMatchObject({ message: `https://files.example/ ${says}`, isLasting })
   })
 
   test('is found in a cause, and in the attempts on several addresses', () => {

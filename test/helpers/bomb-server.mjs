@@ -99,7 +99,7 @@ const BOMBS = {
     const timer = setInterval(() => socket.write('H'), 1000)
     socket.on('close', () => clearInterval(timer))
   },
-  silence: () => {},
+  silenceReason: () => {},
 }
 
 const server = createServer((socket) => {

@@ -71,7 +71,7 @@ const depsOf = (store: Store, beforeReading = async () => {}) =>
         return { request: async (_: string, [{ data }]: [{ data: Hex }]) => answer(data) }
       },
     },
-    pipeline: { nftsAccepted() {}, transferAccepted() {} },
+    pipeline: { onNftsAccepted() {}, onTransferAccepted() {} },
   }) as unknown as ServiceDeps
 
 let requests = 0

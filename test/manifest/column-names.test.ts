@@ -106,7 +106,7 @@ describe('columnMap', () => {
     expect(issues.map(told)).toEqual(['stdin:1 the column "Backgruond" in --map is not in the header'])
     const near = await read(`Titel,${PLAIN}`, { columnMap: [['Titl', 'title']] })
     expect(near.issues.map(told)).toContain('stdin:1 the column "Titl" in --map is not in the header')
-    expect(near.issues.find(({ message }) => message.includes('of --map'))?.hint).toBe('Did you mean "Titel"?')
+    expect(near.issues.find(({ message }) => message.includes('in --map'))?.hint).toBe('Did you mean "Titel"?')
   })
 })
 

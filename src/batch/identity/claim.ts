@@ -42,8 +42,8 @@ interface OtherClaims {
   /** The command that resumes each run, keyed by the run's name. Null for a finished run. */
   resumeCommands: Map<string, string | null>
   /**
-   * Whether the manifest of every run in `resumeCommands` differs from this run's manifest. Such a run may be another drop with
-   * the same IDs.
+   * Whether the manifest of every run in `resumeCommands` differs from this run's manifest. Such a run may be another
+   * drop with the same IDs.
    */
   haveOtherManifests: boolean
   /** Whether the content of any row differs from that in the other run. */

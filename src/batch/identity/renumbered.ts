@@ -6,12 +6,14 @@ import type { RowLocation } from '../../state/rows.ts'
 import { formatLastRowsHint, MAX_PAIRS } from '../rows/edited-rows.ts'
 import { formatKey } from '../rows/row-key.ts'
 
+const MIN_CHANGED = 5
+
 /**
  * Returns whether IDs seem to have been changed: at least five rows, and at least half of all rows, have the content of
  * another ID. Fewer equal contents may be intentional.
  */
 export const isLargeShare = (changedCount: number, totalCount: number): boolean =>
-  changedCount >= 5 && changedCount >= totalCount / 2
+  changedCount >= MIN_CHANGED && changedCount >= totalCount / 2
 
 /**
  * Refuses rows whose IDs seem to have been renumbered, for example by the fill handle of a spreadsheet. In that case,

@@ -54,8 +54,8 @@ interface StartingRun {
 
 /**
  * Checks whether a run could mint a row twice, before the run sends anything. A run that sends nothing only adopts rows
- * that another machine has minted (`findMintedElsewhere`). `neededSearches` decides which of these cases are checked, in
- * this order:
+ * that another machine has minted (`findMintedElsewhere`). `neededSearches` decides which of these cases are checked,
+ * in this order:
  *
  * 1. Rows that got an ID after they were minted have another label: refused, unless they are adopted.
  * 2. The server already has the reference IDs of rows: adopted, and not sent (`knownReferences`).

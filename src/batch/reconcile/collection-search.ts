@@ -33,8 +33,8 @@ export interface CollectionSearchResult {
   /** Unassigned NFTs with the content of an open row, by the identity of the row. */
   matches: Map<string, Match[]>
   /**
-   * Number of NFTs that were added since the run began and match no row. `sameTitleCounts` has the number of these NFTs with the
-   * title of an open row, by title (see `looseTitle`).
+   * Number of NFTs that were added since the run began and match no row. `sameTitleCounts` has the number of these NFTs
+   * with the title of an open row, by title (see `looseTitle`).
    */
   unmatchedCount: number
   sameTitleCounts: ReadonlyMap<string, number>

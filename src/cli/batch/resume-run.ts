@@ -83,8 +83,8 @@ async function refuseSealed(deps: Deps, connection: Connection, run: Run, flags:
 }
 
 /**
- * Finds a run on any server, because `resolveRunSettings` later rejects a flag that selects a different server. If several
- * runs match, the server flag selects one of them.
+ * Finds a run on any server, because `resolveRunSettings` later rejects a flag that selects a different server. If
+ * several runs match, the server flag selects one of them.
  */
 async function findRunOnAnyServer(deps: Deps, name: string, flags: BatchMintFlags): Promise<Run> {
   const { stateDir } = await deps.settings(flags)

@@ -245,8 +245,8 @@ async function describeMaxFee({ fees }: FeesWithSource, maxFee: bigint | null): 
 }
 
 /**
- * Prints the notes of `findMaximumCost` for a command without a prompt. Without a limit, prints only the notes about the
- * maximum fee and the signer's funds.
+ * Prints the notes of `findMaximumCost` for a command without a prompt. Without a limit, prints only the notes about
+ * the maximum fee and the signer's funds.
  */
 export async function noteCost(
   deps: Pick<Deps, 'io' | 'signals'>,

@@ -1,5 +1,5 @@
 import type { Option } from 'commander'
-import { GDN_VARIABLES, OTHER_VARIABLES } from '../../config/environment.ts'
+import { ENVIRONMENT_VARIABLES, OTHER_VARIABLES } from '../../config/environment.ts'
 import { EXIT_BY_CODE } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
 import { CATALOGUE, isNoun, type Verb } from '../catalogue.ts'
@@ -32,7 +32,7 @@ export async function commandTree(make: MakeCommand): Promise<CommandTree> {
     flags: ROOT_FLAGS.map(([flags, summary]) => rootFlag(flags, summary)),
     topics: HELP_TOPICS.map(({ name, summary }) => ({ name, summary })),
     exit_codes: exitCodes(),
-    environment: [...GDN_VARIABLES, ...OTHER_VARIABLES].map(({ name, description, flag }) => ({
+    environment: [...ENVIRONMENT_VARIABLES, ...OTHER_VARIABLES].map(({ name, description, flag }) => ({
       name,
       summary: description,
       flag: flag ?? null,

@@ -120,10 +120,10 @@ export function createMintStep(options: MintStepOptions): MintStep {
 }
 
 /**
- * Signs and stores the next mint of a collection. With `preparesMintInCommit`, only the process that has locked the collection
- * prepares its mint. When each of four workers prepared the mint, all but one discarded the result: together, they did
- * 3.7 times the work and signed a tenth as many mints. Without `preparesMintInCommit`, the mint is prepared outside the
- * transaction, so that SQLite's only writer isn't blocked.
+ * Signs and stores the next mint of a collection. With `preparesMintInCommit`, only the process that has locked the
+ * collection prepares its mint. When each of four workers prepared the mint, all but one discarded the result:
+ * together, they did 3.7 times the work and signed a tenth as many mints. Without `preparesMintInCommit`, the mint is
+ * prepared outside the transaction, so that SQLite's only writer isn't blocked.
  */
 async function commit(
   { store, driver, onSigned }: MintStepOptions,

@@ -75,7 +75,10 @@ export type KeystoreEntry = z.output<typeof keystoreSignerSchema>
 export type RemoteSignerEntry = z.output<typeof remoteSignerSchema>
 export type SignerEntry = KeystoreEntry | RemoteSignerEntry
 
-/** The two schemas behind each schema that `createSignerSchema` returns, and the field that determines which one applies. */
+/**
+ * The two schemas behind each schema that `createSignerSchema` returns, and the field that determines which one
+ * applies.
+ */
 export const SIGNER_KINDS = new Map<z.core.$ZodType, { field: string; having: z.ZodType; without: z.ZodType }>()
 
 /**

@@ -61,8 +61,8 @@ export function refuseUnknownMigrations(db: Db, name: string, applied: readonly 
 /**
  * Migrates a database to the newest schema.
  *
- * @throws GdnError `data_dir` for the same reasons as {@link refuseUnknownMigrations}, and with `requireCurrentSchema` for an older
- * schema
+ * @throws GdnError `data_dir` for the same reasons as {@link refuseUnknownMigrations}, and with `requireCurrentSchema`
+ *   for an older schema
  */
 export async function migrateSchema(
   db: Kysely<Schema>,

@@ -7,7 +7,7 @@ import { findRetirement } from '../../../src/api/retired.ts'
 import { OUTPUT_MODES } from '../../../src/cli/flags/common.ts'
 import { readTopic } from '../../../src/cli/help/topic.ts'
 import { HELP_TOPICS } from '../../../src/cli/help/topics.ts'
-import { GDN_VARIABLES } from '../../../src/config/environment.ts'
+import { ENVIRONMENT_VARIABLES } from '../../../src/config/environment.ts'
 import { EXIT_BY_CODE } from '../../../src/core/errors.ts'
 import { EXIT } from '../../../src/core/exit-codes.ts'
 import { COLUMN_NAMES } from '../../../src/manifest/columns.ts'
@@ -73,7 +73,7 @@ describe('topics keep what their pages contain', () => {
 
 describe('topics match the code', () => {
   test('environment lists exactly the variables that the sources read', async () => {
-    const names = GDN_VARIABLES.map(({ name }) => name)
+    const names = ENVIRONMENT_VARIABLES.map(({ name }) => name)
     expect([...(await variablesInSources())].sort()).toEqual([...names].sort())
     const page = await topic('environment')
     for (const name of names) expect(page).toMatch(new RegExp(`^  ${name} `, 'm'))

@@ -78,7 +78,7 @@ describe.each(UNUSABLE)('a plan %s', (_, change, why) => {
     const before = await readFile(file)
     const { plan, skipped } = await add()
     expect(plan.id).not.toBe(id)
-    expect(skipped).toEqual([{ file, why }])
+    expect(skipped).toEqual([{ file, reason: why }])
     expect(await readFile(file)).toEqual(before)
   })
 

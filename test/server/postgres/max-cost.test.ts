@@ -55,7 +55,7 @@ async function send(store: Store, name: string, wei: bigint | null, isSet = fals
   }
   const chains = { remote: new Map(), network: async () => network }
   const deps = {
-    ...{ store, now: () => 1, chains, pipeline: { nftsAccepted() {} } },
+    ...{ store, now: () => 1, chains, pipeline: { onNftsAccepted() {} } },
     ...{ storage: null, checkedFiles: null, signedUrls: null },
   } as unknown as ServiceDeps
   const request = {

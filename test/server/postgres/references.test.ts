@@ -47,7 +47,7 @@ async function send(store: Store, references: readonly string[], title = 'Dawn',
     ...{ metadata, reference_ids: references, ...more },
   }
   const deps = {
-    ...{ store, now: () => 1, chains: { remote: new Map() }, pipeline: { nftsAccepted() {} } },
+    ...{ store, now: () => 1, chains: { remote: new Map() }, pipeline: { onNftsAccepted() {} } },
     ...{ storage: null, checkedFiles: null, signedUrls: null },
   } as unknown as ServiceDeps
   const { response } = await createNftsService('createnft')(deps, {

@@ -15,7 +15,7 @@ it('says for which funds, nodes or blocks an accepted NFT waits', async () => {
   const read = async (problem: string | null, silence: string | null = null, isStalled = false) => {
     const newestBlock = async () => ({ number: 7, time: Date.UTC(2026, 0, 31, 12), isStalled })
     const chains = {
-      remote: { problem: () => problem, silence: () => silence, has: () => true, newestBlock },
+      remote: { problem: () => problem, silenceReason: () => silence, has: () => true, newestBlock },
     } as never
     const parsed = { nft_gdn_ids: ['n0'] }
     const { nfts } = await getNfts({ store: place.store, chains, now: Date.now }, { accountId: 'a', parsed } as never)
@@ -37,7 +37,7 @@ it('says that an NFT waits because of the limit of its run, also where the signe
   const chains = {
     network: async () => network,
     remote: {
-      ...{ problem: () => 'the signer 0x12 has 0 ETH', silence: () => null, has: () => true },
+      ...{ problem: () => 'the signer 0x12 has 0 ETH', silenceReason: () => null, has: () => true },
       ...{ newestBlock: async () => null, network: () => network },
     },
   } as never
@@ -54,7 +54,7 @@ it('says that no node responds where the fees for the limit of a run would be re
   const chains = {
     network: async () => network,
     remote: {
-      ...{ problem: () => null, silence: () => 'no node responds', has: () => true },
+      ...{ problem: () => null, silenceReason: () => 'no node responds', has: () => true },
       ...{ newestBlock: async () => null, network: () => network },
     },
   } as never

@@ -24,7 +24,7 @@ const depsWith = (problem: string | null) => ({
   store: place.store,
   now: Date.now,
   chains: {
-    remote: { problem: () => problem, has: () => true, silence: () => null, newestBlock: async () => newest },
+    remote: { problem: () => problem, has: () => true, silenceReason: () => null, newestBlock: async () => newest },
     transactionUrl: () => null,
     network: async () => ({ chainId: 8453 }),
   } as never,

@@ -1,12 +1,12 @@
 import { access, constants } from 'node:fs/promises'
-import { GDN_VARIABLES } from '../../../config/environment.ts'
+import { ENVIRONMENT_VARIABLES } from '../../../config/environment.ts'
 import { readProxies } from '../../../config/proxy.ts'
 import { nearest } from '../../../core/nearest.ts'
 import { parseUrl } from '../../../core/parse-url.ts'
 import { isSet } from '../../io/io.ts'
 import { type Finding, ok, warn } from './finding.ts'
 
-const VARIABLE_NAMES = GDN_VARIABLES.map(({ name }) => name)
+const VARIABLE_NAMES = ENVIRONMENT_VARIABLES.map(({ name }) => name)
 
 /** Reports the version of Node.js. The status is always ok, because gdn doesn't start on an unsupported version. */
 export function checkNode(): Finding {

@@ -38,8 +38,8 @@ export interface SignAgainOptions {
 export type BumpNetwork = Pick<EvmNetwork, 'broadcast' | 'chainId' | 'request'> & { publicNetwork: PublicNetwork }
 
 /**
- * A pending transaction and its signed versions, oldest first. `earlierAttempts` is empty if the transaction was signed only
- * once.
+ * A pending transaction and its signed versions, oldest first. `earlierAttempts` is empty if the transaction was signed
+ * only once.
  */
 export interface PendingSignings {
   transaction: TransactionRow
