@@ -251,7 +251,7 @@ __gdn_bundles() {
     'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492' ;;
     'nft burn') REPLY='flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492' ;;
     'nft refresh') REPLY='flags-e4deed marketplace-e708de sending-and-waiting-db7524 server-12647a output-31b492' ;;
-    'nft history') REPLY='server-12647a output-31b492' ;;
+    'nft history') REPLY='flags-affba8 server-12647a output-31b492' ;;
     'nft verify') REPLY='flags-0ea566 verifying-5ceb4e server-12647a output-31b492' ;;
     'batch template') REPLY='flags-9432ff server-da4928 output-d9d285' ;;
     'batch validate') REPLY='flags-eea9e1 server-12647a output-31b492' ;;
@@ -556,6 +556,7 @@ __gdn_flags() {
     'marketplace-e708de') REPLY='--opensea-key-file - file File with the OpenSea API key
 --opensea-url - text URL of another server with the OpenSea API' ;;
     'sending-and-waiting-db7524') REPLY='--timeout - text How long the command may take (no limit)' ;;
+    'flags-affba8') REPLY='--blockchain -b =blockchain Blockchain of a token' ;;
     'flags-0ea566') REPLY='--receiver - @wallets Owner of the NFT
 --owner ~ @wallets Owner of the NFT
 --receiver-wallet-address ~ @wallets Owner of the NFT

@@ -352,7 +352,7 @@ function __gdn_bundles
     case 'nft refresh'
       printf '%s\n' 'flags-e4deed marketplace-e708de sending-and-waiting-db7524 server-12647a output-31b492'
     case 'nft history'
-      printf '%s\n' 'server-12647a output-31b492'
+      printf '%s\n' 'flags-affba8 server-12647a output-31b492'
     case 'nft verify'
       printf '%s\n' 'flags-0ea566 verifying-5ceb4e server-12647a output-31b492'
     case 'batch template'
@@ -777,6 +777,8 @@ function __gdn_flags
         '--opensea-url - text URL of another server with the OpenSea API'
     case 'sending-and-waiting-db7524'
       printf '%s\n' '--timeout - text How long the command may take (no limit)'
+    case 'flags-affba8'
+      printf '%s\n' '--blockchain -b =blockchain Blockchain of a token'
     case 'flags-0ea566'
       printf '%s\n' '--receiver - @wallets Owner of the NFT' \
         '--owner ~ @wallets Owner of the NFT' \

@@ -247,7 +247,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'nft freeze' = 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492'
     'nft burn' = 'flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492'
     'nft refresh' = 'flags-e4deed marketplace-e708de sending-and-waiting-db7524 server-12647a output-31b492'
-    'nft history' = 'server-12647a output-31b492'
+    'nft history' = 'flags-affba8 server-12647a output-31b492'
     'nft verify' = 'flags-0ea566 verifying-5ceb4e server-12647a output-31b492'
     'batch template' = 'flags-9432ff server-da4928 output-d9d285'
     'batch validate' = 'flags-eea9e1 server-12647a output-31b492'
@@ -549,6 +549,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'marketplace-e708de' = '--opensea-key-file - file File with the OpenSea API key
 --opensea-url - text URL of another server with the OpenSea API'
     'sending-and-waiting-db7524' = '--timeout - text How long the command may take (no limit)'
+    'flags-affba8' = '--blockchain -b =blockchain Blockchain of a token'
     'flags-0ea566' = '--receiver - @wallets Owner of the NFT
 --owner ~ @wallets Owner of the NFT
 --receiver-wallet-address ~ @wallets Owner of the NFT
