@@ -158,12 +158,12 @@ export function solanaAddressProblem(address: string): string | null {
   const other = nonAddressProblem(address)
   if (other !== null) return other
   if (/^0x/i.test(address)) return 'is an EVM address, but this blockchain is Solana'
-  if (address.length > 44) return 'is not a Solana address (base58 of 32 bytes)'
+  if (address.length > 44) return 'is not a Solana address (32 bytes in base58)'
   try {
     const bytes = base58btc.baseDecode(address)
     return bytes.length === 32 ? null : `is not a Solana address: it has ${bytes.length} bytes, not 32`
   } catch {
-    return 'is not a Solana address (base58 of 32 bytes)'
+    return 'is not a Solana address (32 bytes in base58)'
   }
 }
 
@@ -187,6 +187,6 @@ export function anyAddressProblem(address: string): string | null {
   if (solanaAddressProblem(address) === null) return null
   return (
     nonAddressProblem(address) ??
-    'is neither an EVM address (0x and 40 hex digits) nor a Solana address (base58 of 32 bytes)'
+    'is neither an EVM address (0x and 40 hex digits) nor a Solana address (32 bytes in base58)'
   )
 }

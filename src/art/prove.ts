@@ -158,7 +158,10 @@ const widthOf = (points: ValuePoints): number =>
     1,
   )
 
-/** Returns the cost of testing points. Reading the points of a value takes as long as reading about 16 arcs. */
+/**
+ * Estimates the cost of a test of points, in arcs read. Reading the points of a value takes as long as reading about 16
+ * arcs.
+ */
 const estimateCost = ({ arcs, sizes }: Diagram, points: ValuePoints): number =>
   arcs * widthOf(points) + 16 * sizes.reduce((sum, size) => sum + size, 0)
 

@@ -198,7 +198,10 @@ function countAffected(missing: AffectedRows, { line }: ManifestRow): void {
   if (missing.rows++ === 0) missing.first = line
 }
 
-/** Returns the attribute or extra column whose text in a row looks like an image; null if there is none. */
+/**
+ * Returns the name of the attribute or extra column whose value in the row looks like the URL or path of an image, or
+ * null.
+ */
 function imageColumnOf({ metadata }: ManifestRow, columns: readonly (Column | undefined)[] | null): string | null {
   for (const column of columns ?? []) {
     if (column?.role.kind !== 'attr' && column?.role.kind !== 'extra') continue

@@ -50,7 +50,7 @@ export function describeDropState(state: DropState, now: number): string {
     return `The drop is sealed, and its rows have been drawn${state.seal?.isNamed === true ? ' by a beacon other than drand, as a rehearsal' : ''}`
   const { round, roundAt, isNamed } = state.seal
   if (round === null || roundAt === null) return 'The drop is sealed, and its rows have not been drawn yet'
-  // A beacon file may sign a round before its time, so the text doesn't contain the time.
+  // With a beacon file, gdn can sign a round before its scheduled time, so the description omits the time.
   if (isNamed) return `The drop is sealed, and round ${round} of the beacon that you specified draws its rows`
   const at = formatIsoSeconds(roundAt)
   return roundAt * 1000 > now

@@ -86,7 +86,7 @@ test('an NFT that was minted beside a shuffled drop is not verified as a part of
   const [, nft] = await showNfts(backend, [String(drawn?.nft_gdn_id), String(beside)])
   const verify = (what: string) =>
     one.cli('nft', 'verify', what, '-b', collection.blockchain, '--on-chain', '--beacon', one.path('beacon.json'))
-  const NOTE = 'The NFT is not part of a shuffled drop of its collection'
+  const NOTE = 'The collection has a shuffled drop, but this NFT is not part of one'
   const verified = await verify(String(beside))
   expect([verified.code, verified.stderr]).toEqual([0, expect.stringContaining(NOTE)])
   const { stderr } = await verify(String(drawn?.nft_gdn_id))

@@ -321,7 +321,7 @@ export function formatEditedRowsHints(drop: Drop, pairs: readonly EditedPair[]):
   const isOtherReceiver = field === 'receiver' && otherFields.length === 0 && typeof drop.reading.receiver === 'string'
   if (isOtherReceiver && receiver != null && otherReceivers.length === 0) {
     return [
-      'Nothing was sent. A row without an ID would be minted a second time for another receiver.',
+      'Nothing was sent. With a different receiver, a row without an ID would be minted a second time.',
       `The run minted these rows to ${receiver}. To resume it, use --receiver ${shellWord(receiver)}.`,
     ]
   }

@@ -99,7 +99,7 @@ export interface RequestFeatures {
 
 export const NO_FEATURES: RequestFeatures = { references: false, labels: null, names: false, traits: true }
 
-/** Returns the identifiers and features that requests to this server use. */
+/** Returns which optional features requests to this server use, such as reference IDs, labels and ENS names. */
 export const selectRequestFeatures = (client: BatchClient, { label = null }: BatchOptions): RequestFeatures => ({
   references: client.supports('references') === true,
   labels: client.supports('labels') === true ? { label } : null,

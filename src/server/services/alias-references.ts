@@ -66,7 +66,7 @@ export async function aliasReferences(
       if (named !== content.target_id)
         throw conflictError(`reference_ids[${index}] "${alias}" identifies the NFT ${named}`)
       if (await setAlias(db, scope, content, alias)) continue
-      throw conflictError(`nft_gdn_ids[${index}] ${content.target_id} has a reference ID other than "${alias}"`)
+      throw conflictError(`nft_gdn_ids[${index}] ${content.target_id} already has an alias other than "${alias}"`)
     }
     return aliases.length - existing.size
   })

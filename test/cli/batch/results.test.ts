@@ -467,7 +467,7 @@ test('names the earlier --receiver if only the receiver of rows without an ID di
   const { code, hint } = errorOf(await cli(argv, options))
   expect(code).toBe('edited_rows')
   expect(hint?.split('\n').slice(0, 2)).toEqual([
-    'Nothing was sent. A row without an ID would be minted a second time for another receiver.',
+    'Nothing was sent. With a different receiver, a row without an ID would be minted a second time.',
     `The run minted these rows to ${OWNER}. To resume it, use --receiver ${OWNER}.`,
   ])
   expect(hint).not.toContain('revert the edits')

@@ -110,7 +110,7 @@ describe('an alias', () => {
     const { status, json } = await alias(['3', '2'], [b, a])
     expect([status, json.error.message]).toEqual([
       409,
-      `nft_gdn_ids[1] ${a} has a reference ID other than "2"; nothing was changed`,
+      `nft_gdn_ids[1] ${a} already has an alias other than "2"; nothing was changed`,
     ])
     expect(await lookUp('2', '3')).toEqual([])
   })

@@ -93,7 +93,7 @@ export function command(deps: Deps, run = validate): GdnCommand {
     .with(
       addTargetFlags,
       addCheckFlag,
-      (own) => addUnrevealedFlag(own, 'Also check the placeholder and the rules of an unrevealed drop'),
+      (own) => addUnrevealedFlag(own, 'Also check the placeholder, and apply the rules for unrevealed drops'),
       addShuffleFlags,
     )
     .valueFlag('--for <marketplace>', 'Check the rules of a marketplace', oneOf(MARKETPLACES))

@@ -135,7 +135,7 @@ const ONLY_SERVER_ASKED_NOTE =
   'The server confirms the NFT and its owner. The chain, the metadata and the files were not read. To compare the NFT with the chain and the storage, add --on-chain.'
 
 const NOT_SHUFFLED_NOTE =
-  "The NFT is not part of a shuffled drop of its collection, so gdn can't prove how its metadata was chosen."
+  "The collection has a shuffled drop, but this NFT is not part of one, so gdn can't prove how its metadata was chosen."
 
 /**
  * Returns the error for an NFT that the server doesn't confirm. The response doesn't contain a reason. The error says

@@ -33,8 +33,9 @@ const MAX_BACKOFF_MS = 60_000
 const MAX_REST_MS = 5 * 60_000
 
 /**
- * Rate limits and pauses of all providers. A rate limit applies to a provider's host, for all requests of this process.
- * A pause applies to one URL, because another key for the same host may have quota left.
+ * The rate limits of all providers, and the pauses between requests to them. A rate limit applies to a provider's host,
+ * for all requests of this process. A pause applies to one URL, because another key for the same host may have quota
+ * left.
  *
  * @param limits requests per second by URL. If a host has several URLs, the lowest limit applies to the host
  */

@@ -29,7 +29,7 @@ export interface RemoteRpcOptions {
   tries: number
   /** Delay before the second attempt in milliseconds. It doubles for each later attempt. */
   retryMs: number
-  /** Rate limits and pauses of the RPC providers. */
+  /** The rate limits of the RPC providers, and the pauses between requests to them. */
   providers: Providers
   onRequest: (host: string, outcome: RpcOutcome) => void
   /** Aborts every request. The signal's reason becomes the error. */

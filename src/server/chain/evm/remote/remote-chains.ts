@@ -64,7 +64,9 @@ export interface RemoteChainsOptions {
   openSigners: (settings: ChainSettings) => Promise<readonly Signer[]>
   now: () => number
   log: Log
-  /** Rate limits and pauses of the providers. All requests of this process share them. */
+  /**
+   * The rate limits of the providers, and the pauses between requests to them. All requests of this process share them.
+   */
   providers: Providers
   /** Called for each request to a provider. */
   onRequest?: (blockchain: Blockchain, host: string, outcome: RpcOutcome) => void

@@ -40,7 +40,9 @@ export interface RemoteNetworkOptions {
   timeoutMs?: number
   tries?: number
   retryMs?: number
-  /** Rate limits and pauses of the providers. All requests of this process share them. */
+  /**
+   * The rate limits of the providers, and the pauses between requests to them. All requests of this process share them.
+   */
   providers?: Providers
   /** Called for each request, with the host of the node. */
   onRequest?: (host: string, outcome: RpcOutcome) => void

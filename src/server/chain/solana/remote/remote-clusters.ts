@@ -41,7 +41,10 @@ export interface RemoteClustersOptions {
   /** Opens the key of a cluster's signer. Returns null in a process that never signs. */
   openSigner: (settings: ClusterSettings) => Promise<SolanaSigner | null>
   log: Log
-  /** Rate limits and pauses of the providers, which all requests of this process share. */
+  /**
+   * The rate limits of the providers, and the pauses between requests to them, which all requests of this process
+   * share.
+   */
   providers: Providers
   /** Called for each request to a provider. */
   onRequest?: (blockchain: Blockchain, host: string, outcome: RpcOutcome) => void
