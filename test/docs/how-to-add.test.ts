@@ -72,7 +72,7 @@ describe('an endpoint with a query and an index', { timeout: 900_000 }, () => {
       `import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint } from '../endpoint.ts'
-import { address, blockchain } from '../fields.ts'
+import { addressSchema, blockchainSchema } from '../fields.ts'
 
 export const findnft = defineEndpoint({
   name: 'findnft',
@@ -80,7 +80,7 @@ export const findnft = defineEndpoint({
   origin: 'extension',
   permissions: ['nft:read'],
   request: z
-    .strictObject({ contract_address: address, blockchain, metadata_url: z.string() })
+    .strictObject({ contract_address: addressSchema, blockchain: blockchainSchema, metadata_url: z.string() })
     .check(checkAddresses('contract_address')),
   response: z.looseObject({ nft_gdn_id: z.string().nullable() }),
   example: {
@@ -96,7 +96,7 @@ export const findnft = defineEndpoint({
     )
     await addLine(
       'src/api/endpoints.ts',
-      'const CONTRACTS = {',
+      'const CONTRACT_LOADERS = {',
       "  findnft: async () => (await import('./endpoints/findnft.ts')).findnft,",
     )
     await write(

@@ -139,7 +139,7 @@ interface SealSearch {
 }
 
 /**
- * Returns the seal when it is final according to the server and the node. If it isn't final and `waits` is false,
+ * Returns the seal when it is final according to the server and the node. If it isn't final and `shouldWait` is false,
  * returns null.
  *
  * @throws GdnError `refused` if the seal failed

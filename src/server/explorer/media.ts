@@ -45,7 +45,7 @@ export function createMediaReader(storage: FileStorage, patienceMs = MAX_WAIT_MS
 
   const read = async (place: string): Promise<DetectedMedia | null> => {
     const { cid, path } = ipfsPathParts(place)
-    const content = await storage.open(cid, path, { ours: true })
+    const content = await storage.open(cid, path, { ownOnly: true })
     return content?.type === 'file' ? await detectMedia(content) : null
   }
 

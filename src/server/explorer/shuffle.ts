@@ -91,7 +91,7 @@ const RULE_BYTES = 64
 
 async function readLeaves({ storage }: ExplorerDeps, place: string): Promise<Leaves | null> {
   const { cid, path } = ipfsPathParts(place)
-  const content = await storage.open(cid, path, { ours: true })
+  const content = await storage.open(cid, path, { ownOnly: true })
   if (content?.type !== 'file') return null
   const hash = createHash('sha256')
   let start = Buffer.alloc(0)

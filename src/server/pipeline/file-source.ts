@@ -105,7 +105,7 @@ async function findPathProblem(storage: FileStorage, url: string): Promise<strin
   const { cid, path } = ipfsPathParts(ipfsPlace(url))
   if (!isCid(cid)) return 'has no valid CID'
   const name = path.pop()
-  const folder = await storage.open(cid, path, { ours: true })
+  const folder = await storage.open(cid, path, { ownOnly: true })
   if (folder?.type !== 'directory') return null
   if (name === undefined) return 'is a directory'
   return folder.entries.some((entry) => entry.name === name) ? null : 'does not exist in its directory'

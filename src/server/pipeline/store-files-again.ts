@@ -28,7 +28,7 @@ export async function storeFilesAgain(
   const stored = JSON.parse(files ?? '{}') as Record<string, string>
   for (const { key, url } of (JSON.parse(metadata) as NftMetadata).file_fields) {
     const place = stored[key]
-    if (place === undefined || isContentUrl(place) || (await findStored(storage, place, { ours: true })) !== null)
+    if (place === undefined || isContentUrl(place) || (await findStored(storage, place, { ownOnly: true })) !== null)
       continue
     const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS)
     try {

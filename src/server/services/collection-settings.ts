@@ -147,7 +147,7 @@ async function readDescription(
 }
 
 async function readStoredMetadata(storage: SettingsDeps['storage'], uri: string): Promise<Uint8Array | null> {
-  const file = await findStored(storage, uri, { ours: true })
+  const file = await findStored(storage, uri, { ownOnly: true })
   if (file === null || file.content.size > MAX_METADATA_BYTES) return null
   return await firstBytes(file.content, MAX_METADATA_BYTES)
 }

@@ -30,7 +30,7 @@ export async function findStoredPlaces(
     const place = ipfsPlace(url)
     // Content is never removed, so checked content is still stored.
     if (checkedFiles.get(place)) return place
-    const lookup = findStored(storage, url, { ours: true }).then((file) =>
+    const lookup = findStored(storage, url, { ownOnly: true }).then((file) =>
       file !== null && checkedFiles.get(file.content.cid) ? file.place : null,
     )
     lookups.set(url, lookup)

@@ -36,7 +36,7 @@ export interface AddOptions {
 
 export interface OpenOptions {
   /** Whether to open only content that this storage has, without querying another source. */
-  ours?: boolean
+  ownOnly?: boolean
 }
 
 /**

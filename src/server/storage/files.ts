@@ -84,8 +84,8 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
       }
     },
 
-    async open(text, path = [], { ours = false } = {}) {
-      const blocks = nodeBlocks === undefined || ours ? ownBlocks : withNodeBlocks(ownBlocks, nodeBlocks)
+    async open(text, path = [], { ownOnly = false } = {}) {
+      const blocks = nodeBlocks === undefined || ownOnly ? ownBlocks : withNodeBlocks(ownBlocks, nodeBlocks)
       let cid = parseCid(text)
       for (const name of path) {
         const node = cid && (await readNode(blocks, cid))

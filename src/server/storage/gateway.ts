@@ -92,7 +92,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       }
       if (node.type === 'file' && size !== node.size) throw malformedUrlError(url)
       await fetched.finish(root.toString())
-      if ((await storage.open(text, path, { ours: true }))?.type !== 'file') {
+      if ((await storage.open(text, path, { ownOnly: true }))?.type !== 'file') {
         throw malformedUrlError(url)
       }
       return place

@@ -465,7 +465,7 @@ describe('an IPFS node', () => {
     const found = await storage.open(foreign.cid, ['a.png'])
     expect(found).toMatchObject({ type: 'file', size: 1000 })
     expect(await storage.open(foreign.cid, ['c.png'])).toBeNull()
-    expect(await storage.open(foreign.cid, ['a.png'], { ours: true })).toBeNull()
+    expect(await storage.open(foreign.cid, ['a.png'], { ownOnly: true })).toBeNull()
     await storage.pin(foreign.cid)
     expect([...node.pinned]).toEqual([foreign.cid])
     node.content = () => Buffer.from('something else')
@@ -478,7 +478,7 @@ describe('an IPFS node', () => {
     expect(await storage.open(cid)).toBeNull()
     await node.close()
     await expect(storage.open(cid)).rejects.toBeInstanceOf(StorageUnavailableError)
-    expect(await storage.open(cid, [], { ours: true })).toBeNull()
+    expect(await storage.open(cid, [], { ownOnly: true })).toBeNull()
   })
 
   test('receives metadata unchanged, and confirms it only once it has all of it', async () => {

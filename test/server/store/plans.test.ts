@@ -52,9 +52,9 @@ const OF_OPERATORS = [
   // `gdn collection restore` replaces blocks by their primary key.
   'store/block-table.repairBlocks',
   // Read at most 10,000 NFTs, while no signer can pay.
-  'store/nfts.waitingMints',
+  'store/nfts.listWaitingMints',
   // Reads nothing.
-  'store/transactions.requestedWith',
+  'store/transactions.combineActions',
 ]
 
 /** Statements that read only the rows that they return or count, or fewer than their plan shows. */

@@ -28,7 +28,11 @@ export function createBumper(options: BumperOptions): Bumper {
   const timeAsNext = watchNextNonces(now)
   const fillGap = createGapFiller(options)
 
-  const isStuck = ({ transaction, earlier }: PendingSignings, waits: number, { stuckMs }: PublicNetwork): boolean => {
+  const isStuck = (
+    { transaction, earlierAttempts: earlier }: PendingSignings,
+    waits: number,
+    { stuckMs }: PublicNetwork,
+  ): boolean => {
     const signedAt = earlier.at(-1)?.created_at ?? transaction.created_at
     return Math.min(elapsedMs(signedAt, now()) ?? waits, waits) >= stuckMs
   }
@@ -37,7 +41,10 @@ export function createBumper(options: BumperOptions): Bumper {
     async bump(network, missing, attempts) {
       const { publicNetwork } = network
       const bumped = new Set<string>()
-      const pending = missing.map((transaction) => ({ transaction, earlier: attempts.get(transaction.id) ?? [] }))
+      const pending = missing.map((transaction) => ({
+        transaction,
+        earlierAttempts: attempts.get(transaction.id) ?? [],
+      }))
       const firsts = new Map<string, PendingSignings>()
       for (const entry of pending) {
         const { id, signer, requested_action: action } = entry.transaction
@@ -63,7 +70,8 @@ export function createBumper(options: BumperOptions): Bumper {
         for (const behind of pending) {
           const { id, signer, raw } = behind.transaction
           if (signer !== first.transaction.signer || bumped.has(id)) continue
-          if (!isTooLow(highestFees(offeredFees(parseTransaction(raw as Hex)), behind.earlier), suggested)) continue
+          if (!isTooLow(highestFees(offeredFees(parseTransaction(raw as Hex)), behind.earlierAttempts), suggested))
+            continue
           if (await signAgain(network, behind, null)) bumped.add(id)
         }
       }

@@ -43,7 +43,7 @@ export type BumpNetwork = Pick<EvmNetwork, 'broadcast' | 'chainId' | 'request'> 
  */
 export interface PendingSignings {
   transaction: TransactionRow
-  earlier: readonly AttemptRow[]
+  earlierAttempts: readonly AttemptRow[]
 }
 
 /**
@@ -92,7 +92,7 @@ export function createSignAgain(options: SignAgainOptions): SignAgain {
   }
 
   const signAgain: SignAgain = async (network, pending, cause) => {
-    const { transaction, earlier } = pending
+    const { transaction, earlierAttempts: earlier } = pending
     const cancels = chooseCancels(cause, earlier)
     const giveUp = async (refusal: ReplacementRefusal): Promise<boolean> => {
       warnOnce(transaction, refusal)
@@ -130,7 +130,7 @@ function chooseCancels(cause: ReplacementCause, earlier: readonly AttemptRow[]):
 async function signReplacement(
   { store, findSigner, maxFee }: SignAgainOptions,
   network: BumpNetwork,
-  { transaction, earlier }: PendingSignings,
+  { transaction, earlierAttempts: earlier }: PendingSignings,
   { cause, cancels }: { cause: ReplacementCause; cancels: number },
 ): Promise<Replacement | ReplacementRefusal> {
   // Use the signer even if it can't pay for new work, because the stuck transaction may have reserved the signer's
@@ -178,7 +178,7 @@ async function signReplacement(
 async function storeReplacement(
   { store, now }: SignAgainOptions,
   { request, publicNetwork }: BumpNetwork,
-  { transaction, earlier }: PendingSignings,
+  { transaction, earlierAttempts: earlier }: PendingSignings,
   { signed: { raw, hash }, fees, cancels }: Replacement,
 ): Promise<'stored' | 'lost' | ReplacementRefusal> {
   const current = transaction.run === null ? null : await readNetworkFees({ request, publicNetwork })
