@@ -322,7 +322,9 @@ describe('two runs with the same rows in one collection', () => {
       }
     }
     report(outcomes)
-    expect(Object.keys(outcomes).sort()).toEqual(['already_accepted', 'minted', 'run_finished'])
+    for (const common of ['already_accepted', 'minted', 'run_finished']) expect(outcomes[common]).toBeGreaterThan(0)
+    const { already_accepted, minted, run_finished, edited_rows, ...others } = outcomes
+    expect(others).toEqual({})
   })
 
   test('check a row added to a run against second drops too', async () => {
