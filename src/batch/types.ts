@@ -405,6 +405,7 @@ export interface BatchSummary {
   unknownRows: { key: string; line: number }[]
   failedRows: { key: string; line: number; error: string }[]
   pendingRows: { key: string; line: number }[]
+  acceptedRows: { key: string; line: number }[]
   /** The rows with an unknown outcome that aren't in the collection, and the rows that can't be decided. */
   absentRows: { key: string; line: number; reason: string }[]
   undecidedRows: { key: string; line: number; reason: string }[]

@@ -635,7 +635,7 @@ describe('the exit code', () => {
     const summary = await machine.run(server, ROWS, { timeout: 2_000 })
     expect(summary.counts.accepted).toBe(6)
     expect(summary.exitCode).toBe(8)
-    expect(summary.pendingRows).toHaveLength(6)
+    expect(summary).toMatchObject({ pendingRows: [], acceptedRows: Array(6).fill(expect.anything()) })
     const attempts = server.attempts
     const secondResult = await machine.run(server, ROWS, { timeout: 60_000 })
     expect(secondResult).toMatchObject({ exitCode: 0, counts: { deployed: 6 } })

@@ -126,7 +126,7 @@ export function adoptedElsewhereError(conflicting: LabelConflict): GdnError {
     'seems_minted',
     `${nfts} now belong${count === 1 ? 's' : ''} to the run ${formatLabels(labels)}, but this run is ${formatLabel(ownLabel)}`,
     {
-      hint: 'Nothing was sent. Another machine adopted these NFTs after this machine minted them. To adopt them again, add --adopt.',
+      hint: 'Nothing was sent. After this run minted these NFTs, another machine adopted them, or this machine adopted them for a moved manifest. To adopt them again, add --adopt.',
       details: detailsOf(conflicting),
     },
   )

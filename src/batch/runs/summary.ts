@@ -28,7 +28,7 @@ const MAX_LISTED_ROWS = 50
 /** The first rows of a run that need attention. */
 export type ListedRows = Pick<
   BatchSummary,
-  'unknownRows' | 'failedRows' | 'pendingRows' | 'absentRows' | 'undecidedRows' | 'doubledRows'
+  'unknownRows' | 'failedRows' | 'pendingRows' | 'acceptedRows' | 'absentRows' | 'undecidedRows' | 'doubledRows'
 >
 
 /** Returns the rows that need attention: the first 50 of each kind. */
@@ -41,6 +41,7 @@ export async function collectListedRows(
     unknownRows: [],
     failedRows: [],
     pendingRows: [],
+    acceptedRows: [],
     absentRows: [],
     undecidedRows: [],
     doubledRows: [],
@@ -48,7 +49,8 @@ export async function collectListedRows(
   const unnamed = {
     unknown: counts.unknown,
     failed: counts.failed,
-    pending: counts.pending + counts.accepted,
+    pending: counts.pending,
+    accepted: counts.accepted,
     doubled: mintedTwiceCount,
   }
   const isFull = (...lists: unknown[][]) => lists.every(({ length }) => length === MAX_LISTED_ROWS)
@@ -56,6 +58,7 @@ export async function collectListedRows(
     (unnamed.unknown === 0 || isFull(rows.unknownRows, rows.absentRows, rows.undecidedRows)) &&
     (unnamed.failed === 0 || isFull(rows.failedRows)) &&
     (unnamed.pending === 0 || isFull(rows.pendingRows)) &&
+    (unnamed.accepted === 0 || isFull(rows.acceptedRows)) &&
     (unnamed.doubled === 0 || isFull(rows.doubledRows))
   if (isDone()) return rows
   for await (const { key, line, status, error } of results) {
@@ -77,8 +80,9 @@ export async function collectListedRows(
       unnamed.failed--
       addListedRow(rows.failedRows, { ...row, error: error ?? '' })
     } else if (status !== 'deployed') {
-      unnamed.pending--
-      addListedRow(rows.pendingRows, row)
+      const kind = status === 'accepted' ? 'accepted' : 'pending'
+      unnamed[kind]--
+      addListedRow(rows[`${kind}Rows`], row)
     }
     if (isDone()) break
   }

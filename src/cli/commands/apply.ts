@@ -460,7 +460,13 @@ const waitForAccepted: typeof runBatch = async (options, deps) => {
   const counts = { ...summary.counts, pending: 0 }
   const { stopped, doubledRows } = summary
   const waits = options.wait !== false && stopped === null
-  return { ...summary, counts, pendingRows: [], exitCode: selectExitCode(counts, doubledRows.length, stopped, waits) }
+  return {
+    ...summary,
+    counts,
+    pendingRows: [],
+    acceptedRows: [],
+    exitCode: selectExitCode(counts, doubledRows.length, stopped, waits),
+  }
 }
 
 /** Sends the rows to mint, if there are any, and waits until all accepted rows are deployed. */

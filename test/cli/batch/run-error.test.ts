@@ -16,6 +16,7 @@ const summary = (some: Partial<BatchSummary>): BatchSummary => ({
   unknownRows: [],
   failedRows: [],
   pendingRows: [],
+  acceptedRows: [],
   absentRows: [],
   undecidedRows: [],
   doubledRows: [],

@@ -79,7 +79,7 @@ export function createRunError(
 
 /** Returns the details of a run's error: the counts of the run, and the first rows that need attention. */
 export function toRunErrorDetails({ run, counts, ...rows }: RunProblems, manifest: string | null) {
-  const { unknownRows, absentRows, undecidedRows, failedRows, pendingRows, doubledRows } = rows
+  const { unknownRows, absentRows, undecidedRows, failedRows, pendingRows, acceptedRows, doubledRows } = rows
   return {
     run: run.name,
     manifest,
@@ -89,6 +89,7 @@ export function toRunErrorDetails({ run, counts, ...rows }: RunProblems, manifes
     undecided_rows: undecidedRows,
     failed_rows: failedRows,
     pending_rows: pendingRows,
+    accepted_rows: acceptedRows,
     ...(doubledRows.length === 0 ? {} : { doubled_rows: doubledRows }),
   }
 }
