@@ -4,6 +4,7 @@ import { basename, extname, resolve, sep } from 'node:path'
 import { isSameAddress } from '../../api/same-address.ts'
 import { GdnError } from '../../core/errors.ts'
 import { seemsActive } from '../../core/lock-holder.ts'
+import { isLoopbackUrl } from '../../core/parse-url.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import {
   type Drop,
@@ -267,12 +268,17 @@ function formatRenamedHint(file: string, all: readonly Run[]): string {
 }
 
 /** Returns the command that shows the changes of a moved manifest, and stores its new path with the run. */
-function howToStorePath(file: string, { runName, manifestPath: manifest, contractAddress, blockchain }: Run): string {
+function howToStorePath(
+  file: string,
+  { runName, manifestPath: manifest, contractAddress, blockchain, url }: Run,
+): string {
   const runFlags =
     runName === null && basename(manifest ?? '') === basename(file)
       ? '--adopt'
       : formatTakeoverFlags({ runName, manifest })
-  return `gdn apply ${shellWord(file)} ${runFlags} -c ${contractAddress} -b ${blockchain}`
+  // Other servers are selected by a profile or the configuration, which also has the API key.
+  const serverFlags = isLoopbackUrl(new URL(url)) ? ` --base-url ${url}` : ''
+  return `gdn apply ${shellWord(file)} ${runFlags} -c ${contractAddress} -b ${blockchain}${serverFlags}`
 }
 
 /** Returns the hint for a file that has the same name as other runs or their manifests. */

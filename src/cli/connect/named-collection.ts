@@ -8,6 +8,7 @@ import type { GdnCommand } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import type { ServerFlags } from '../flags/common.ts'
 import { knownCollections } from './known-collections.ts'
+import { serverFlag } from './server-flag.ts'
 
 type CollectionFlags = ServerFlags & { blockchain?: Blockchain; contract?: string }
 
@@ -43,10 +44,10 @@ export async function resolveCollectionAddress(
   const server: Server = await settings.server()
   const collections = await knownCollections(deps, { settings, server })
   const collection = findCollectionByName(typed, collections, { blockchain: flags.blockchain, place })
-  if (collection === undefined) throw unknownNameError(typed, collections, place)
+  if (collection === undefined) throw unknownNameError(typed, collections, { place, server })
   const { contract_address, name } = collection
   if (contract_address !== null) return contract_address
-  const hint = 'Run `gdn collection list` to check the status of the collection.'
+  const hint = `Run \`gdn collection list${serverFlag(server)}\` to check the status of the collection.`
   throw flagError(place, `the collection ${quoted(name)} is not deployed yet`, hint)
 }
 
@@ -86,7 +87,11 @@ export function findCollectionByName(
 
 const MAX_LISTED_CHOICES = 10
 
-function unknownNameError(typed: string, collections: readonly KnownCollection[], place: string): GdnError {
+function unknownNameError(
+  typed: string,
+  collections: readonly KnownCollection[],
+  { place, server }: { place: string; server: Server },
+): GdnError {
   const near = nearest(typed.trim(), [...new Set(collections.map(({ name }) => name))])
   return flagError(
     place,
@@ -95,6 +100,6 @@ function unknownNameError(typed: string, collections: readonly KnownCollection[]
       ? `Did you mean ${quoted(near)}?`
       : collections.length === 0
         ? 'Use the address. Only the machine that created a collection stores its name.'
-        : 'Use the address, or run `gdn collection list` to list the names.',
+        : `Use the address, or run \`gdn collection list${serverFlag(server)}\` to list the names.`,
   )
 }
