@@ -121,7 +121,7 @@ test.each(HOSTILE)('reads blocks one by one if a gateway sends %s as CAR file', 
   gateway.car = (cid) => cars.get(cid) ?? null
   const folder = await temporaryFolder('gdn-cars-')
   const store = new ArchiveStore(join(folder, 'a.partial'))
-  const limits = { ...DEFAULT_LIMITS, fileBytes: 2 ** 20, timeoutMs: 5_000 }
+  const limits = { ...DEFAULT_LIMITS, maxFileBytes: 2 ** 20, timeoutMs: 5_000 }
   const options = {
     urls: [gateway.url],
     allowPrivate: false,

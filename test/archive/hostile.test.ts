@@ -20,15 +20,15 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-const limits = { ...DEFAULT_LIMITS, fileBytes: 2 ** 20, timeoutMs: 400 }
-const MAX_BYTES = limits.fileBytes
+const limits = { ...DEFAULT_LIMITS, maxFileBytes: 2 ** 20, timeoutMs: 400 }
+const MAX_BYTES = limits.maxFileBytes
 
 /** Reads one URL into an empty store. */
-async function reader(urls: string[], { allowPrivate = false, totalBytes = limits.maxTotalBytes } = {}) {
+async function reader(urls: string[], { allowPrivate = false, maxTotalBytes = limits.maxTotalBytes } = {}) {
   const folder = await temporaryFolder('gdn-hostile-')
   const store = new ArchiveStore(join(folder, 'a.partial'))
   const { signal } = new AbortController()
-  const options = { urls, allowPrivate, limits: { ...limits, totalBytes }, userAgent: 'gdn/test', store, signal }
+  const options = { urls, allowPrivate, limits: { ...limits, maxTotalBytes }, userAgent: 'gdn/test', store, signal }
   const sources = openSourceReader({ ...options, trustedArweave: null, sleep: async () => {} })
   closing.push(
     () => store.close({ remove: true }),
@@ -210,7 +210,7 @@ describe('a web server that', () => {
 test('an archive has no more bytes than its limit', async () => {
   const at = await gateway()
   const root = await at.add({ a: pixels(1), b: pixels(2) })
-  const read = await reader([at.url], { totalBytes: 4_000 })
+  const read = await reader([at.url], { maxTotalBytes: 4_000 })
   expect(await read(`ipfs://${root}/a`)).toMatchObject({ size: pixels(1).length })
   expect(await read(`ipfs://${root}/b`)).toEqual({ problem: expect.stringContaining('the archive is full') })
 })

@@ -193,7 +193,9 @@ function sentRows(sql: Sql, drop: Drop, vanished: readonly RemovedSentRow[]): (R
       line: row?.line ?? vanishedRow.line,
       fields,
       files: namesOf(localFiles, drop.manifest),
-      gone: new Set(localFiles.flatMap((file) => (existsSync(existingPath(file.path)) ? [] : fileFieldName(file.key)))),
+      missingFiles: new Set(
+        localFiles.flatMap((file) => (existsSync(existingPath(file.path)) ? [] : fileFieldName(file.key))),
+      ),
     }
   })
 }

@@ -12,7 +12,7 @@ describe('a database URL', () => {
   it('contains host, port, database and user', () => {
     expect(parse(`postgres://gdn:${PASSWORD}@db.example.com:6543/shop`)).toMatchObject({
       ...{ host: 'db.example.com', port: 6543, database: 'shop', user: 'gdn' },
-      shown: 'postgres://gdn@db.example.com:6543/shop',
+      displayUrl: 'postgres://gdn@db.example.com:6543/shop',
     })
     expect(parse(`postgres://gdn:${PASSWORD}@h/shop`).password?.reveal()).toBe('p@ss word')
   })

@@ -154,7 +154,7 @@ describe('a factory that is named', () => {
   it('is used in place of a new one, and authorizes further operators', async () => {
     const known = await deployElsewhere()
     const { plan, run, knows } = await begin([first, second], { known })
-    expect(plan).toMatchObject({ factory: known, toAuthorize: [second], gas: AUTHORIZE_GAS, isDone: false })
+    expect(plan).toMatchObject({ factory: known, operatorsToAuthorize: [second], gas: AUTHORIZE_GAS, isDone: false })
     keepMining()
     expect(await run).toBe(known)
     expect(await knows(known, second)).toBe(true)
@@ -196,7 +196,7 @@ describe('an interrupted setup', () => {
     await expect(one.run).rejects.toThrow('interrupted')
     await real.call('anvil_setBalance', [admin.address, '0x0'])
     const two = await begin([first])
-    expect(two.plan).toMatchObject({ gas: 0n, toAuthorize: [], isDone: false })
+    expect(two.plan).toMatchObject({ gas: 0n, operatorsToAuthorize: [], isDone: false })
     keepMining()
     await two.run
     expect(await spent()).toBe(1)
@@ -209,7 +209,7 @@ describe('an interrupted setup', () => {
     one.interrupt()
     await expect(one.run).rejects.toThrow('interrupted')
     const two = await begin([first, second])
-    expect(two.plan).toMatchObject({ factory: null, toAuthorize: [second], gas: 80_000n })
+    expect(two.plan).toMatchObject({ factory: null, operatorsToAuthorize: [second], gas: 80_000n })
     keepMining()
     expect(await two.knows(await two.run, second)).toBe(true)
     expect(await spent()).toBe(2)
@@ -227,7 +227,7 @@ describe('an interrupted setup', () => {
     one.interrupt()
     await expect(one.run).rejects.toThrow('interrupted')
     const two = await begin([first, second])
-    expect(two.plan).toMatchObject({ gas: 0n, toAuthorize: [], isDone: false })
+    expect(two.plan).toMatchObject({ gas: 0n, operatorsToAuthorize: [], isDone: false })
     await until(
       async () => two.said,
       (said) => said.length > 0,
@@ -383,7 +383,7 @@ describe('a waiting setup', () => {
     const before = await balance()
     const two = await begin([first], { now: () => (clock += 61_000) })
     // The replacement costs that, in place of the pending one.
-    expect(two.plan).toMatchObject({ raises: true, toAuthorize: [], gas: one.plan.gas, owed: 0n })
+    expect(two.plan).toMatchObject({ replacesDeployment: true, operatorsToAuthorize: [], gas: one.plan.gas, owed: 0n })
     await two.run
     expect(before - (await balance())).toBeLessThanOrEqual(two.plan.cost)
     expect(await spent()).toBe(1)

@@ -85,7 +85,7 @@ it.each([
       ),
     )
   const before = await digests()
-  for (const options of [{}, { beside: true }, { unchecked: true }]) {
+  for (const options of [{}, { requireCurrentSchema: true }, { unchecked: true }]) {
     await expect(openStore(copy, options)).rejects.toMatchObject({
       code: 'data_dir',
       message: `${copy} was ${origin} version of gdn: it has schema ${schema}, and this version has schema 9990-later`,
