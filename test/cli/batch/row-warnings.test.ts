@@ -143,18 +143,25 @@ describe('identical rows', () => {
   })
 
   test('say in the prompt what no does, and what to do after it', async () => {
+    let shown = ''
     const confirm = async (question: string, _flag: string, no: object) => {
-      expect(question).toMatch(/identical to .* If you answer no, nothing is sent\. Mint /)
+      shown = question
       throw new GdnError('not_confirmed', 'nothing was sent', no)
     }
-    const io = { isInteractive: true, warn: () => {}, errPaint: { busy: String }, confirm }
-    const answered = async (count: number) =>
+    const answered = async (count: number, machine = false) => {
+      const settings = { machine, quiet: false }
+      const io = { isInteractive: true, warn: () => {}, errPaint: { busy: String }, confirm, settings }
       await confirmDuplicates({ io: io as never }, false, { count, rows: [{ line: 4, equals: 2 }] })
+    }
     await expect(answered(1)).rejects.toMatchObject({
       message: 'nothing was sent',
       hint: 'Remove line 4, or give each row a unique ID. Then run the same command again.',
     })
+    expect(shown).toBe('If you answer no, nothing is sent. Mint a second NFT for this row?')
     await expect(answered(2)).rejects.toMatchObject({ hint: expect.stringContaining('Remove the identical rows, or') })
+    // With --json, the rows are not printed before the prompt.
+    await expect(answered(1, true)).rejects.toThrow()
+    expect(shown).toMatch(/^Line 4 is identical to line 2\. If you answer no/)
   })
 
   test('are not asked about again when the run is resumed, but new ones are', async () => {

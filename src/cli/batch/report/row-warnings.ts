@@ -73,12 +73,10 @@ export async function confirmDuplicates(
   printDuplicates({ io }, duplicates, file)
   if (allowed) return
   const [first] = duplicates.rows
-  // With --json, the lines above aren't printed.
-  const which =
-    all === 1
-      ? `Line ${first?.line} is identical to line ${first?.equals}`
-      : `${all} rows are identical to earlier rows`
-  const question = `${which}. If you answer no, nothing is sent. Mint ${all === 1 ? 'a second NFT for this row' : `another NFT for each of these ${all} rows`}?`
+  // With --json or --quiet, the rows weren't printed.
+  const isHidden = io.settings.machine || io.settings.quiet
+  const which = isHidden && first !== undefined ? `Line ${first.line} is identical to line ${first.equals}. ` : ''
+  const question = `${which}If you answer no, nothing is sent. Mint ${all === 1 ? 'a second NFT for this row' : `another NFT for each of these ${all} rows`}?`
   const row = all === 1 && first !== undefined ? `Remove line ${first.line}` : 'Remove the identical rows'
   await io.confirm(question, '--allow-duplicates', {
     hint: `${row}, or give each row a unique ID. Then run the same command again.`,
