@@ -254,7 +254,7 @@ __gdn_bundles() {
     'nft history') REPLY='flags-affba8 server-12647a output-31b492' ;;
     'nft verify') REPLY='flags-0ea566 verifying-5ceb4e server-12647a output-31b492' ;;
     'batch template') REPLY='flags-9432ff server-da4928 output-d9d285' ;;
-    'batch validate') REPLY='flags-eea9e1 server-12647a output-31b492' ;;
+    'batch validate') REPLY='flags-0332cd server-12647a output-31b492' ;;
     'batch rarity') REPLY='flags-869258 server-12647a output-31b492' ;;
     'batch preview') REPLY='flags-195df2 server-12647a output-31b492' ;;
     'batch rehearse') REPLY='flags-275674 run-cb7e0b server-da4928 output-31b492' ;;
@@ -577,7 +577,7 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-eea9e1') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-0332cd') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -589,7 +589,7 @@ __gdn_flags() {
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Also check that every file URL returns a file
---unrevealed - file Also check the placeholder and the rules of an unrevealed drop
+--unrevealed - file Also check the placeholder, and apply the rules for unrevealed drops
 --shuffle - - Use a later drand round to assign the rows to NFTs at random (requires --unrevealed)
 --shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)
 --for - =for Check the rules of a marketplace

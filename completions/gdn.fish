@@ -358,7 +358,7 @@ function __gdn_bundles
     case 'batch template'
       printf '%s\n' 'flags-9432ff server-da4928 output-d9d285'
     case 'batch validate'
-      printf '%s\n' 'flags-eea9e1 server-12647a output-31b492'
+      printf '%s\n' 'flags-0332cd server-12647a output-31b492'
     case 'batch rarity'
       printf '%s\n' 'flags-869258 server-12647a output-31b492'
     case 'batch preview'
@@ -804,7 +804,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-eea9e1'
+    case 'flags-0332cd'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -817,7 +817,7 @@ function __gdn_flags
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Also check that every file URL returns a file' \
-        '--unrevealed - file Also check the placeholder and the rules of an unrevealed drop' \
+        '--unrevealed - file Also check the placeholder, and apply the rules for unrevealed drops' \
         '--shuffle - - Use a later drand round to assign the rows to NFTs at random (requires --unrevealed)' \
         '--shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)' \
         '--for - =for Check the rules of a marketplace' \

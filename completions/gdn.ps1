@@ -250,7 +250,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'nft history' = 'flags-affba8 server-12647a output-31b492'
     'nft verify' = 'flags-0ea566 verifying-5ceb4e server-12647a output-31b492'
     'batch template' = 'flags-9432ff server-da4928 output-d9d285'
-    'batch validate' = 'flags-eea9e1 server-12647a output-31b492'
+    'batch validate' = 'flags-0332cd server-12647a output-31b492'
     'batch rarity' = 'flags-869258 server-12647a output-31b492'
     'batch preview' = 'flags-195df2 server-12647a output-31b492'
     'batch rehearse' = 'flags-275674 run-cb7e0b server-da4928 output-31b492'
@@ -570,7 +570,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-eea9e1' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-0332cd' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -582,7 +582,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Also check that every file URL returns a file
---unrevealed - file Also check the placeholder and the rules of an unrevealed drop
+--unrevealed - file Also check the placeholder, and apply the rules for unrevealed drops
 --shuffle - - Use a later drand round to assign the rows to NFTs at random (requires --unrevealed)
 --shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)
 --for - =for Check the rules of a marketplace
