@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { UNSAFE_KEYS } from '../core/json.ts'
 import { fileUrlProblem } from './file-url.ts'
 import { METADATA_KEYS } from './metadata-keys.ts'
 import { makeShortTextSchema, textProblem, textSchema } from './text.ts'
@@ -17,7 +18,7 @@ export const MAX_FILE_FIELDS = 8
  */
 export const MAX_NFTS_PER_REQUEST = 1000
 
-// Keys that ERC-721 metadata files use themselves, and keys that are unsafe in JavaScript.
+// Keys that ERC-721 metadata files use themselves.
 export const RESERVED_EXTRA_KEYS = new Set(['name', 'image', 'attributes', 'nft_gdn_id'])
 export const RESERVED_FILE_KEYS = new Set([
   'name',
@@ -28,7 +29,6 @@ export const RESERVED_FILE_KEYS = new Set([
   'file_fields',
   'nft_gdn_id',
 ])
-export const UNSAFE_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
 export const MAX_KEY_LENGTH = 128
 
 const keySchema = makeShortTextSchema(MAX_KEY_LENGTH)

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../core/canonical-json.ts'
+import { lowercaseAddress } from './same-address.ts'
 
 /** The metadata of an NFT, as sent by the client. */
 type Metadata = Readonly<Record<string, unknown>>
@@ -65,10 +66,6 @@ const DEFAULT_FIELDS: { readonly [Name in OperationEndpoint]: Partial<OperationF
   commitprovenance: {},
   createcollection: { enable_api: true, enable_transfer: false, is_locked: false },
 }
-
-/** Converts an EVM address to lower case, because its case has no meaning. Returns other values unchanged. */
-const lowercaseAddress = (value: unknown) =>
-  typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value) ? value.toLowerCase() : value
 
 /**
  * Returns the digest of an operation: `v1:` and the hexadecimal SHA-256 hash of its fields in canonical JSON (RFC

@@ -9,6 +9,16 @@ export function isSameAddress(a: string, b: string): boolean {
 
 const EVM_ADDRESS_LENGTH = 42
 
+/** Also matches the prefix `0X`. Stored digests and identities depend on this, so the pattern must never change. */
+const IDENTITY_ADDRESS = /^0x[0-9a-f]{40}$/i
+
+/**
+ * Converts an EVM address to lower case, because its case doesn't count in the identity of a request. Returns other
+ * values unchanged.
+ */
+export const lowercaseAddress = (value: unknown): unknown =>
+  typeof value === 'string' && IDENTITY_ADDRESS.test(value) ? value.toLowerCase() : value
+
 /**
  * Converts EVM addresses to lower case, because their case is only a checksum. Addresses of other blockchains don't
  * begin with `0x` and stay unchanged.

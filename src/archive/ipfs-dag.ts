@@ -4,7 +4,7 @@ import type { CID } from 'multiformats/cid'
 import type { BoundedMap } from '../core/bounded-map.ts'
 import { GdnError } from '../core/errors.ts'
 import { tooLargeError } from '../files/body.ts'
-import { FetchFailure } from '../files/failure.ts'
+import { FetchFailure, permanentError } from '../files/failure.ts'
 import { NoSuchBlockError, WrongBlockError } from '../ipfs/block-source.ts'
 import { type ContentBlock, DAG_PB_CODEC, matchesCid, parseCid } from '../ipfs/cid.ts'
 import { findEntry, isDirectory, readNode, streamNode } from '../ipfs/nodes.ts'
@@ -305,7 +305,6 @@ async function withMalformedError<Result>(signal: AbortSignal, task: () => Promi
   }
 }
 
-const permanentError = (message: string) => new FetchFailure(message, { isLasting: true })
 const malformedFileError = () => permanentError('the file is malformed')
 const unsupportedBlockError = () =>
   permanentError('a block has an unsupported type: gdn reads only raw and dag-pb blocks with sha2-256 hashes')

@@ -3,7 +3,7 @@ import { BoundedMap } from '../core/bounded-map.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { formatBytes } from '../core/format-bytes.ts'
 import { tooLargeError } from '../files/body.ts'
-import { FetchFailure } from '../files/failure.ts'
+import { FetchFailure, permanentError } from '../files/failure.ts'
 import { createFetcher } from '../files/fetcher.ts'
 import { createPace } from '../files/pace.ts'
 import { parseCid, RAW_CODEC } from '../ipfs/cid.ts'
@@ -266,8 +266,6 @@ class SourceRead {
 
 /** Returns the source key of a whole directory. */
 export const directoryKey = (cid: string): string => `directory ${cid}`
-
-const permanentError = (message: string) => new FetchFailure(message, { isLasting: true })
 
 /** Returns whether an error concerns only a file or its server, so that other files can still be read. */
 const isContentError = ({ code }: GdnError): boolean => ['invalid_input', 'unreachable'].includes(code)

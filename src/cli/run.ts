@@ -5,7 +5,7 @@ import { EXIT } from '../core/exit-codes.ts'
 import { redactText } from '../core/redact.ts'
 import { makeCommand, type Verb } from './catalogue.ts'
 import { type GdnCommand, usageHint } from './command.ts'
-import { addBackendFlagsToError } from './connect/add-backend-flags.ts'
+import { insertBackendFlagsIntoError } from './connect/insert-backend-flags.ts'
 import { parseIoSettings } from './connect/settings-of-argv.ts'
 import type { CommandEdge, Deps, Edge } from './deps.ts'
 import type { ServerFlags } from './flags/common.ts'
@@ -190,7 +190,7 @@ export async function parse(command: GdnCommand, argv: readonly string[]): Promi
       const isInput = ['usage', 'invalid_input'].includes(error.code)
       const hint = isInput ? usageHint(command) : DEFAULT_HINTS[error.code]
       const hinted = hint === undefined ? error : error.withHint(hint)
-      throw addBackendFlagsToError(isInput ? addQuotesHintToError(hinted, ownArgs) : hinted, command.opts())
+      throw insertBackendFlagsIntoError(isInput ? addQuotesHintToError(hinted, ownArgs) : hinted, command.opts())
     }
     if (!(error instanceof CommanderError)) throw error
     const { usageError } = await import('./usage-error.ts')

@@ -1,9 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { MAX_FILE_BYTES } from '../api/endpoints/files.ts'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import { existingPath } from '../core/existing-path.ts'
+import { type MultipartForm, multipartForm } from '../core/multipart-form.ts'
 import { localContentProblem } from '../files/file-content.ts'
 import type { UploadOptions } from './api-client.ts'
 import { decode } from './codec.ts'
@@ -77,30 +78,8 @@ export async function multipartFile(
   content: string | Uint8Array,
   name: string,
   sha256?: string,
-): Promise<{ contentType: string; body: StreamedBody }> {
-  const file = await streamedContent(content, name, sha256)
-  const boundary = `gdn-${randomBytes(18).toString('hex')}`
-  const head = Buffer.from(
-    `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${escapeName(name)}"\r\n` +
-      'content-type: application/octet-stream\r\n\r\n',
-  )
-  const tail = Buffer.from(`\r\n--${boundary}--\r\n`)
-  return {
-    contentType: `multipart/form-data; boundary=${boundary}`,
-    body: {
-      size: head.length + file.size + tail.length,
-      async *open() {
-        yield head
-        yield* file.open()
-        yield tail
-      },
-    },
-  }
-}
-
-// Escape the three characters that would end the quoted name or the line, as browsers do (HTML, multipart/form-data).
-function escapeName(name: string): string {
-  return name.replace(/[\r\n"]/g, (char) => encodeURIComponent(char))
+): Promise<MultipartForm> {
+  return multipartForm(await streamedContent(content, name, sha256), name)
 }
 
 /** Returns the maximum duration of an upload in milliseconds, based on a minimum speed of 32 bytes per millisecond. */

@@ -1,3 +1,6 @@
+/** Keys that would change the prototype of an object in JavaScript. */
+export const UNSAFE_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
+
 /** Parses JSON. Returns undefined if the text isn't valid JSON or the bytes aren't valid UTF-8. */
 export function parseJson(text: string | Uint8Array): unknown {
   try {

@@ -7,3 +7,11 @@ export async function pathExists(path: string): Promise<boolean> {
     () => false,
   )
 }
+
+/** Returns whether a path leads to a folder, directly or through symbolic links. */
+export async function isFolder(path: string): Promise<boolean> {
+  return await stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  )
+}

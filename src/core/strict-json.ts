@@ -1,11 +1,11 @@
 import { type ErrorCode, GdnError } from './errors.ts'
+import { UNSAFE_KEYS } from './json.ts'
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
 const LITERAL = /true|false|null/y
 const SPACE = /[ \t\r\n]*/y
 const MAX_DEPTH = 100
-const UNSAFE_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
 
 class JsonProblem {
   readonly offset: number

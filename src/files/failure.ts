@@ -32,3 +32,7 @@ export class FetchFailure extends GdnError {
     this.retryAfterMs = retryAfterMs
   }
 }
+
+/** Returns the error for a file that can't be fetched even if the request is retried. */
+export const permanentError = (message: string, hint?: string): FetchFailure =>
+  new FetchFailure(message, { isLasting: true, hint })

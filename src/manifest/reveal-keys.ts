@@ -19,3 +19,6 @@ export function readProof(metadata: unknown): Record<string, unknown> | undefine
 
 /** Returns the salt of revealed metadata, or undefined. */
 export const readSalt = (metadata: unknown): unknown => (isObject(metadata) ? metadata[PROVENANCE_SALT] : undefined)
+
+/** Returns whether the metadata of an NFT is the placeholder of a drop that isn't revealed yet. */
+export const isPlaceholder = (metadata: unknown): boolean => Object.hasOwn(Object(metadata), PROVENANCE_ROW)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Creation } from '../api/creation.ts'
+import { lowercaseAddress } from '../api/same-address.ts'
 import { refuseSilentBackend } from '../client/backend.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { GdnError } from '../core/errors.ts'
@@ -141,9 +142,6 @@ export function commandIdentity(content: unknown): string {
 function lowerAddresses(content: unknown): unknown {
   if (content === null || typeof content !== 'object' || Array.isArray(content)) return content
   return Object.fromEntries(
-    Object.entries(content).map(([name, value]): [string, unknown] => [
-      name,
-      typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value) ? value.toLowerCase() : value,
-    ]),
+    Object.entries(content).map(([name, value]): [string, unknown] => [name, lowercaseAddress(value)]),
   )
 }

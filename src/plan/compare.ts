@@ -4,7 +4,7 @@ import { failureReason, hasFailed } from '../api/nft-status.ts'
 import { isSameAddress } from '../api/same-address.ts'
 import { type ComparedMetadata, rowMetadataChanges } from '../batch/rows/field-changes.ts'
 import type { FieldChange } from '../batch/types.ts'
-import { PROVENANCE_ROW, readProof, readSalt } from '../manifest/reveal-keys.ts'
+import { isPlaceholder, readProof, readSalt } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { possibleOwners } from '../operations/reconcile/content-and-owners.ts'
 
@@ -114,7 +114,7 @@ export function compareRow(row: ComparedRow, { nft, ...observed }: ObservedNft, 
     const reason = `the mint failed and may have had an effect: ${failureReason(nft.error)}`
     return [{ ...base, action: 'impossible', want: 'mint', fields: [], reason }]
   }
-  if (isUnrevealed(nft) && nft.burned !== true) {
+  if (isPlaceholder(nft.request_metadata) && nft.burned !== true) {
     const permanentReason = findRevealObstacle(nft)
     const action = permanentReason === null ? 'impossible' : 'drift'
     return [{ ...base, action, want: 'update', fields: [], reason: permanentReason ?? NOT_REVEALED_REASON }]
@@ -158,13 +158,10 @@ export function compareRow(row: ComparedRow, { nft, ...observed }: ObservedNft, 
   return changes
 }
 
-/** Returns whether an NFT has the placeholder of a drop that is revealed later. */
-const isUnrevealed = ({ request_metadata }: NftRecord): boolean =>
-  Object.hasOwn(Object(request_metadata), PROVENANCE_ROW)
-
 /** Returns whether an NFT was minted unrevealed. A row with a salt is a copy of a revealed NFT. */
 const isOfDrop = ({ metadata }: ComparedRow, nft: NftRecord): boolean =>
-  isUnrevealed(nft) || (readSalt(nft.request_metadata) !== undefined && readSalt(metadata) === undefined)
+  isPlaceholder(nft.request_metadata) ||
+  (readSalt(nft.request_metadata) !== undefined && readSalt(metadata) === undefined)
 
 /** Returns why `gdn reveal` skips an NFT that has a placeholder; null if it doesn't skip the NFT. */
 function findRevealObstacle({ revision, is_frozen: isFrozen }: NftRecord): string | null {

@@ -28,7 +28,7 @@ export interface ReadCommitment {
  * Reads all rows, hashes their files, and returns the commitment to them. Memory use grows by 72 bytes per row.
  *
  * @param rule null if the rows aren't shuffled
- * @returns null if the manifest has problems or contains an `uncommittable` row
+ * @returns null if the manifest has problems, or if `uncommittableProblem` returns a reason for one of its rows
  */
 export async function readCommitment(
   items: AsyncIterable<ManifestItem>,

@@ -8,7 +8,7 @@ import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { learnSupport } from '../client/learn-support.ts'
 import type { ManifestItem } from '../manifest/read.ts'
-import { PROVENANCE_ROW, readSalt } from '../manifest/reveal-keys.ts'
+import { isPlaceholder, readSalt } from '../manifest/reveal-keys.ts'
 import type { LabelConflicts } from '../plan/find-labels.ts'
 import { type Candidate, findCandidates, type NftSource, readCandidates } from '../plan/find-nfts.ts'
 import { readRowPage, readRowPages } from '../state/rows.ts'
@@ -104,7 +104,7 @@ export async function countUnrevealed(
     for await (const { candidate, nft } of readMatches()) {
       if (nft !== undefined) ids.add(nft.nft_gdn_id)
       const metadata = nft === undefined || hasFailed(nft.status) ? undefined : nft.request_metadata
-      if (Object.hasOwn(Object(metadata), PROVENANCE_ROW)) mints.hidden++
+      if (isPlaceholder(metadata)) mints.hidden++
       // A row with a salt is a copy of a revealed NFT, and was minted with that salt.
       else if (readSalt(metadata) !== undefined && readSalt(candidate.row.row.metadata) === undefined) mints.revealed++
       else mints.others++

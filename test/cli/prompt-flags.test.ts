@@ -10,11 +10,10 @@ import { cli } from './harness.ts'
 const SRC = fileURLToPath(new URL('../../src/cli/', import.meta.url))
 const PROMPT = /(?<![#\w])(askText|askSecret|choose|askYesNo|askLine|askAddress|askBlockchain|askCollection|confirm)\(/
 /** The flag of a prompt or an error, or the last argument of `io.confirm`. */
-const FLAG = /(?:flag: |FLAG = |flagError\(|confirm\([\s\S]*?, )'(--[\w-]+|<\w+>)'/g
+const FLAG = /(?:flag: |FLAG = |flagError\(|confirm\([\s\S]*?,\s+)['`](--[\w-]+|<\w+>)['` ]/g
 
 /** The files that prompt, without the prompts themselves, and commands that use each. */
 const PROMPTS: Readonly<Record<string, readonly string[]>> = {
-  'commands/apply.ts': ['apply'],
   'commands/batch/rm.ts': ['batch rm'],
   'batch/report/row-warnings.ts': ['batch mint', 'nft mint', 'apply'],
   'batch/resume-run.ts': ['batch resume'],
@@ -27,7 +26,6 @@ const PROMPTS: Readonly<Record<string, readonly string[]>> = {
   'commands/init/hosted.ts': ['init'],
   'commands/init/local.ts': ['init'],
   'commands/local/reset.ts': ['local reset'],
-  'commands/reveal.ts': ['reveal'],
   'commands/nft/burn.ts': ['nft burn'],
   'commands/nft/freeze.ts': ['nft freeze'],
   'commands/nft/grant.ts': ['nft grant'],
@@ -38,7 +36,7 @@ const PROMPTS: Readonly<Record<string, readonly string[]>> = {
   'commands/wallet/account.ts': ['wallet url', 'wallet generate'],
   'commands/wallet/given-key.ts': ['wallet import'],
   'commands/wallet/password.ts': ['wallet generate', 'wallet import', 'wallet export'],
-  'cost/confirm-spending.ts': ['nft mint', 'nft transfer', 'collection create', 'batch mint'],
+  'cost/confirm-spending.ts': ['nft mint', 'nft transfer', 'collection create', 'batch mint', 'apply', 'reveal'],
   'commands/webhook/rm.ts': ['webhook rm'],
   'connect/read-key.ts': ['auth login', 'init'],
   'connect/resolve-collection.ts': ['nft mint', 'batch mint'],

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { UNSAFE_KEYS } from '../../core/json.ts'
 import { CUSTOM_NAME_PATTERN, KNOWN_EVM_NAMES, KNOWN_NAMES, SOLANA_BLOCKCHAINS } from '../blockchains.ts'
 import { addressSchema, apiVersionSchema, blockchainSchema, transferBlockchainSchema } from '../fields.ts'
 import { FILE_URL_FORMS } from '../file-url.ts'
@@ -11,7 +12,6 @@ import {
   metadataObjectSchema,
   RESERVED_EXTRA_KEYS,
   RESERVED_FILE_KEYS,
-  UNSAFE_KEYS,
 } from '../metadata.ts'
 import { API_VERSIONS } from '../versions.ts'
 import { conditionalSchema, type Json } from './json-schema.ts'

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { syncFolder } from '../../core/durable-file.ts'
 import { GdnError, systemCode } from '../../core/errors.ts'
 import { withPathInErrors } from '../../core/file-error.ts'
-import { pathExists } from '../../core/path-exists.ts'
+import { isFolder, pathExists } from '../../core/path-exists.ts'
 import { quoted } from '../../core/quoted.ts'
 import { sha256Hex } from '../../core/sha256-hex.ts'
 import { shellWord } from '../../core/shell-word.ts'
@@ -171,12 +171,6 @@ export async function checkOutput(out: string): Promise<void> {
   if (names.length === 0 || names.includes(EDITION_FILE)) return
   throw outputError(`${quoted(out)} was not created by gdn art generate`, 'Use the name of a new folder.')
 }
-
-const isFolder = async (path: string): Promise<boolean> =>
-  await stat(path).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  )
 
 const editionFileSchema = z.object({
   inputs: hashSchema,

@@ -1,4 +1,5 @@
 import { MAX_IDS_PER_REQUEST } from '../../api/endpoints/getnfts.ts'
+import { MAX_REFERENCES_PER_REQUEST } from '../../api/endpoints/getreferences.ts'
 import { operationDigest } from '../../api/operation-digest.ts'
 import { readNfts } from '../../client/read-records.ts'
 import { chunksOf } from '../../core/chunks-of.ts'
@@ -18,8 +19,6 @@ import type { StoredRun } from '../runs/stored-run.ts'
 import { withMarker } from '../send/request.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import { refuseOtherContents } from './other-contents.ts'
-
-const PER_CALL = 1_000
 
 /** Rows whose reference IDs the server already has. */
 export interface RowsOnServer {
@@ -52,7 +51,7 @@ export async function knownReferences(
   const rowsWithAddedId: AdoptedWithId[] = []
   const markers = createMarkerFactory(store.drop)
   const names = new ReferenceLookup(client, options)
-  for (const page of chunksOf(positions, PER_CALL)) {
+  for (const page of chunksOf(positions, MAX_REFERENCES_PER_REQUEST)) {
     const records = await store.read((sql) => readRowsAt(sql, gathered.rows, page))
     const byId = new Map(records.map((row) => [toReferenceId(store.drop, row), row]))
     for (const [reference, mint] of await names.findMints([...byId.keys()])) {

@@ -1,6 +1,6 @@
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
-import { PROVENANCE_ROW } from '../../manifest/reveal-keys.ts'
+import { isPlaceholder } from '../../manifest/reveal-keys.ts'
 import { MAX_LISTED_ROWS } from '../identity/claim.ts'
 import type { StoredRow } from '../rows/manifest-row.ts'
 import { formatKey } from '../rows/row-key.ts'
@@ -92,7 +92,7 @@ export async function seemsMintedError(
   const matched = new Set<number>()
   let isUnrevealed = false
   for await (const match of matches) {
-    isUnrevealed ||= PROVENANCE_ROW in match.row.row.metadata
+    isUnrevealed ||= isPlaceholder(match.row.row.metadata)
     if (rows.length < MAX_LISTED_ROWS) rows.push(toRowDetails(match))
     matched.add(match.row.position)
   }

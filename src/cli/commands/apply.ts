@@ -16,9 +16,7 @@ import { formatPlanFlags } from '../batch/options/format-flags.ts'
 import { confirmOtherEdition, printWarningsBriefly, refuseDuplicates } from '../batch/report/row-warnings.ts'
 import { refuseFailure, sendRun } from '../batch/send-run.ts'
 import { GdnCommand } from '../command.ts'
-import { networkText } from '../connect/is-without-value.ts'
-import { findMaximumCost, noteCost, printNotes } from '../cost/at-most.ts'
-import { ACCEPTED_CONTINUE_NOTE, confirmRaise } from '../cost/confirm-spending.ts'
+import { ACCEPTED_CONTINUE_NOTE, confirmChanges, confirmRaise } from '../cost/confirm-spending.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, readEnforcedLimit } from '../cost/limit.ts'
 import { startRunMeter, UNKNOWN_RUN_COSTS, withRunPaid } from '../cost/paid.ts'
@@ -347,14 +345,7 @@ async function confirmPlan(applying: ApplyContext): Promise<boolean> {
   const text = plan.otherEdition === null ? null : `${plan.otherEdition}.`
   const effect = flags.only === 'mint' ? mintedText(counts) : appliedText(counts)
   await confirmOtherEdition(deps, flags.yes, { text, effect })
-  if (flags.yes) {
-    await noteCost(deps, connection, blockchain, priced)
-    return true
-  }
-  const cost = await findMaximumCost(deps, connection, blockchain, priced)
-  printNotes(deps, cost.notes)
-  const question = `${effect} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}?`
-  await io.confirm(safe(question), '--yes')
+  await confirmChanges(deps, connection, blockchain, { yes: flags.yes, action: effect, priced })
   return true
 }
 

@@ -1,8 +1,8 @@
 import { stateDirectory } from '../../config/paths.ts'
 import { count } from '../../core/count.ts'
 import { GdnCommand } from '../command.ts'
-import { addBackendFlags } from '../connect/add-backend-flags.ts'
 import { addDataDirFlag } from '../connect/data-dir.ts'
+import { insertBackendFlags } from '../connect/insert-backend-flags.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags, notEmpty, type OutputFlags, type ServerFlags } from '../flags/common.ts'
 import { type Io, safe } from '../io/io.ts'
@@ -86,7 +86,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
     ...(await checkNativeParts(deps)),
     ...backend.map((finding) => ({
       ...finding,
-      fix: finding.fix === null ? null : addBackendFlags(finding.fix, flags),
+      fix: finding.fix === null ? null : insertBackendFlags(finding.fix, flags),
     })),
   ]
 }

@@ -1,6 +1,7 @@
-import { realpath, stat } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { flagError } from '../../core/errors.ts'
+import { isFolder } from '../../core/path-exists.ts'
 import { GdnCommand } from '../command.ts'
 import { type MaxCost, type Money, parseMaxCost } from '../cost/price.ts'
 import type { Deps } from '../deps.ts'
@@ -139,11 +140,7 @@ async function resolvePasswordFile({ cwd }: Deps, file: string): Promise<string>
  * @throws GdnError `usage`
  */
 async function resolveDirectory(path: string): Promise<string> {
-  const isDirectory = await stat(path).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  )
-  if (isDirectory) return await realpath(path)
+  if (await isFolder(path)) return await realpath(path)
   throw flagError('--root', `${path} is not a directory`)
 }
 

@@ -29,11 +29,10 @@ import { warnOfRevealedHiddenRows } from '../batch/reveal/minted-unrevealed.ts'
 import { readCommitments } from '../batch/reveal/shuffled-drop.ts'
 import { editedRowsError, refuseStandardInput, updateRevealedHint } from '../batch/reveal/unrevealed.ts'
 import { GdnCommand } from '../command.ts'
-import { networkText } from '../connect/is-without-value.ts'
 import { addBeaconFlags, type BeaconFlags } from '../connect/open-beacon.ts'
 import { addReaderFlags, openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
-import { describeRunShortage, findMaximumCost, noteCost, printNotes } from '../cost/at-most.ts'
-import { ACCEPTED_CONTINUE_NOTE, confirmRaise } from '../cost/confirm-spending.ts'
+import { describeRunShortage } from '../cost/at-most.ts'
+import { ACCEPTED_CONTINUE_NOTE, confirmChanges, confirmRaise } from '../cost/confirm-spending.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, readEnforcedLimit } from '../cost/limit.ts'
 import { startRunMeter, UNKNOWN_RUN_COSTS, withRunPaid } from '../cost/paid.ts'
@@ -233,7 +232,7 @@ async function sendPlan(drop: CommittedDrop, plan: RevealPlan, commandLimit: big
   const { options } = opened
   const changes = { run: plan.run, count: plan.pending, commandLimit }
   const limit = await permitChanges(deps, connection, options.blockchain, changes)
-  await confirm(drop, plan, commandLimit)
+  await confirmReveal(drop, plan, commandLimit)
   if (commandLimit !== null && plan.run.isKnown) await storeRunMaxCost(options.stateDir, plan.run.id, commandLimit)
   const carried = await limitChanges(deps, connection, options, { limit, commandLimit })
   await storeNames(deps, connection, options, plan)
@@ -447,7 +446,7 @@ async function* collectIds(updates: AsyncIterable<Update>, ids: string[]): Async
 }
 
 /** @throws GdnError `not_confirmed` */
-async function confirm(drop: CommittedDrop, plan: RevealPlan, commandLimit: bigint | null): Promise<void> {
+async function confirmReveal(drop: CommittedDrop, plan: RevealPlan, commandLimit: bigint | null): Promise<void> {
   const { deps, connection, opened, flags } = drop
   const { blockchain } = opened.options
   const { pending, accepted, run } = plan
@@ -461,11 +460,12 @@ async function confirm(drop: CommittedDrop, plan: RevealPlan, commandLimit: bigi
     run: run.id,
     maxUse: () => estimateMaxChangeUse('update', pending - accepted),
   }
-  if (flags.yes) return await noteCost(deps, connection, blockchain, priced)
-  const cost = await findMaximumCost(deps, connection, blockchain, priced)
-  printNotes(deps, cost.notes)
-  const question = `Reveal ${count(pending, 'NFT')} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}? Everyone will see their metadata.`
-  await deps.io.confirm(safe(question), '--yes')
+  await confirmChanges(deps, connection, blockchain, {
+    yes: flags.yes,
+    action: `Reveal ${count(pending, 'NFT')}`,
+    priced,
+    effect: 'Everyone will see their metadata.',
+  })
 }
 
 /** Sends the updates. Returns an error that occurs after the first update, so that the results are still printed. */

@@ -2,10 +2,10 @@ import { type Blockchain, isTestnet } from '../../api/blockchains.ts'
 import { learnSupport } from '../../client/learn-support.ts'
 import { readRunCosts } from '../../client/run-costs.ts'
 import { formatCoins, formatGwei } from '../../core/units.ts'
-import { isWithoutValue } from '../connect/is-without-value.ts'
+import { isWithoutValue, networkText } from '../connect/is-without-value.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
-import { findMaximumCost, type PricedRequests, printNotes } from './at-most.ts'
+import { findMaximumCost, noteCost, type PricedRequests, printNotes } from './at-most.ts'
 
 /**
  * Returns whether requests on a blockchain cost money. They are free on a testnet, or if the server runs on this
@@ -54,6 +54,35 @@ export async function confirmSpending(
     `${safe(action)}${where} through ${connection.server.origin}${safe(cost?.text ?? '')}?`,
     '--yes',
   )
+}
+
+interface ChangeQuestion {
+  yes: boolean | undefined
+  action: string
+  priced: PricedRequests
+  /** A note that precedes the question. */
+  note?: string
+  /** A sentence that follows the question. */
+  effect?: string
+}
+
+/**
+ * Asks the user to confirm changes of NFTs and their maximum cost. With `yes`, only prints notes about the cost.
+ *
+ * @throws GdnError `not_confirmed`
+ */
+export async function confirmChanges(
+  deps: Pick<Deps, 'io' | 'signals'>,
+  connection: Pick<Connection, 'client' | 'server'>,
+  blockchain: Blockchain,
+  { yes, action, priced, note, effect }: ChangeQuestion,
+): Promise<void> {
+  if (yes) return await noteCost(deps, connection, blockchain, priced)
+  const cost = await findMaximumCost(deps, connection, blockchain, priced)
+  printNotes(deps, cost.notes)
+  if (note !== undefined) deps.io.note(note)
+  const question = `${action} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}?`
+  await deps.io.confirm(safe(effect === undefined ? question : `${question} ${effect}`), '--yes')
 }
 
 export const ACCEPTED_CONTINUE_NOTE = 'The backend can then send accepted requests that wait for the limit.'

@@ -59,7 +59,8 @@ export const toCurrencyValueRoundedUp = (wei: bigint, { amount }: Money): bigint
 /** Returns the number of wei that an amount of money buys, rounded down. */
 export const toWei = (money: Money, price: Money): bigint => (money.amount * ONE_COIN) / price.amount
 
-const CENT = 10n ** 16n
+/** One hundredth of a currency, in the unit of `Money.amount`. */
+export const CENT = 10n ** 16n
 
 /** Formats an amount of money, rounded to cents, such as `12.30 USD`. */
 export function moneyText({ amount, currency }: Money): string {

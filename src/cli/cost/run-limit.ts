@@ -7,6 +7,7 @@ import type { DropGas, ReservedNfts } from '../../server/chain/evm/cost/drop-gas
 import type { NetworkFees } from '../../server/chain/fees.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { findFees } from './fees.ts'
+import { PLACEHOLDER_SYMBOL } from './worst-case.ts'
 
 /** The maximum gas and data of requests, assuming a separate transaction for each. */
 export type MaximumUse = Pick<DropGas, 'gasLimit' | 'bytes'>
@@ -188,8 +189,6 @@ const CHANGE_KINDS = {
   burnnft: 'burn',
   commitprovenance: 'provenance',
 } as const
-/** A placeholder as long as the longest symbol that a backend derives from a name. */
-const PLACEHOLDER_SYMBOL = 'NAMES'
 
 const PRICED_ENDPOINTS = new Set([...Object.keys(CHANGE_KINDS), ...MINT_ENDPOINTS, 'createcollection', 'freezenft'])
 

@@ -6,7 +6,7 @@ import type { SpendingKind } from '../deps.ts'
 export const MAX_USE_PER_NFT = { gasLimit: 200_000n, bytes: 2000 }
 
 /** A placeholder as long as the longest symbol that a backend derives from a name. */
-const PLACEHOLDER_SYMBOL = 'NAMES'
+export const PLACEHOLDER_SYMBOL = 'NAMES'
 
 /** Returns the maximum cost of requests in wei, if each NFT needs a separate transaction. */
 export async function estimateMaxSpending(spending: SpendingKind, fees: MaxCostFees): Promise<bigint> {

@@ -92,10 +92,10 @@ function interlacedRows(rows: number): number[] {
 }
 
 /**
- * Decodes the LZW data of a GIF. Returns at most `most` values, or fewer if the codes end early. Each code adds one
+ * Decodes the LZW data of a GIF. Returns at most `maxValues` values, or fewer if the codes end early. Each code adds one
  * value to a shorter code, so the values of a code are written from last to first.
  */
-function unpackCodes(codes: Buffer, minBits: number, maxCodes: number): Uint8Array {
+function unpackCodes(codes: Buffer, minBits: number, maxValues: number): Uint8Array {
   if (minBits < 2 || minBits > 8) throw brokenImageError()
   const clear = 1 << minBits
   const end = clear + 1
@@ -103,22 +103,22 @@ function unpackCodes(codes: Buffer, minBits: number, maxCodes: number): Uint8Arr
   const value = new Uint8Array(MAX_CODES)
   const length = new Uint16Array(MAX_CODES).fill(1, 0, clear)
   for (let code = 0; code < clear; code++) value[code] = code
-  const values = new Uint8Array(maxCodes)
+  const values = new Uint8Array(maxValues)
   let [size, next, bits, last, held, count] = [0, end + 1, minBits + 1, -1, 0, 0]
   const write = (code: number): number => {
     const many = length[code] ?? 0
     let at = code
     for (let i = many - 1; i >= 0; i--) {
-      if (size + i < maxCodes) values[size + i] = value[at] ?? 0
+      if (size + i < maxValues) values[size + i] = value[at] ?? 0
       if (i > 0) at = before[at] ?? 0
     }
-    size = Math.min(maxCodes, size + many)
+    size = Math.min(maxValues, size + many)
     return value[at] ?? 0
   }
   for (const byte of codes) {
     held |= byte << count
     count += 8
-    while (count >= bits && size < maxCodes) {
+    while (count >= bits && size < maxValues) {
       const code = held & ((1 << bits) - 1)
       held >>>= bits
       count -= bits

@@ -6,7 +6,7 @@ import { costsMoney } from '../cost/confirm-spending.ts'
 import { findPrice, typicalCost } from '../cost/estimate.ts'
 import { type FeesWithSource, findFees } from '../cost/fees.ts'
 import { readEnforcedLimit } from '../cost/limit.ts'
-import { type Money, moneyText, parseMaxCost, toCurrencyValueRoundedUp } from '../cost/price.ts'
+import { CENT, type Money, moneyText, parseMaxCost, toCurrencyValueRoundedUp } from '../cost/price.ts'
 import { estimateMaxSpending } from '../cost/worst-case.ts'
 import type {
   Connection,
@@ -422,7 +422,6 @@ const uncountableError = (message: string, hint: string) =>
     hint: `${NOTHING_SENT_TEXT}The operator of gdn mcp can fix this: ${hint}`,
   })
 
-const CENT = 10n ** 16n
 const MONEY_PATTERN = /^(USD|EUR|GBP|JPY|CHF)$/
 
 const amountText = ({ amount, currency }: Money): string =>

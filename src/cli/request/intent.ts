@@ -21,9 +21,9 @@ interface RefusalOptions {
 /**
  * Refuses an intent that differs from the one that was shown.
  *
- * @param isBegun whether parts of the intent may already be done. They may be missing from `now`.
+ * @param isBegun whether parts of the intent may already be done. They may be missing from `currentIntent`.
  * @param hint how the user can continue
- * @param without the reason why a shown part may be missing from `now`
+ * @param without the reason why a shown part may be missing from `currentIntent`
  * @throws GdnError `refused`. The error names the first difference.
  */
 export function refuseChanged(

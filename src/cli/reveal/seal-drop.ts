@@ -18,8 +18,7 @@ import { formatPlanFlags, formatServerFlags } from '../batch/options/format-flag
 import { backUpText } from '../batch/reveal/next-reveal.ts'
 import { formatShuffleFlags } from '../batch/reveal/shuffled.ts'
 import { runCommands } from '../batch/runs/run-commands.ts'
-import { networkText } from '../connect/is-without-value.ts'
-import { findMaximumCost, noteCost, printNotes } from '../cost/at-most.ts'
+import { confirmChanges } from '../cost/confirm-spending.ts'
 import { readEnforcedLimit } from '../cost/limit.ts'
 import { estimateMaxChangeUse, refuseAboveLimit, reservedForChanges, sumUses } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -163,17 +162,12 @@ async function permitSeal(
   const limit = await permitChanges(deps, connection, blockchain, { run, count: 1, commandLimit })
   const priced = { limit: commandLimit, ...stored, maxUse: worstUse }
   if (warning !== null) deps.io.warn(safe(warning))
-  if (flags.yes) {
-    await noteCost(deps, connection, blockchain, priced)
-  } else {
-    const cost = await findMaximumCost(deps, connection, blockchain, priced)
-    printNotes(deps, cost.notes)
-    deps.io.note(
-      `A seal is permanent: no more rows of the drop can be minted, and a later round of ${beacon.isNamed ? 'the beacon that you specified' : 'drand'} draws the rows. ${waitAfterSeal(rule, beacon)}`,
-    )
-    const question = `Seal the drop with ${count(pending, 'NFT')} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}?`
-    await deps.io.confirm(safe(question), '--yes')
-  }
+  await confirmChanges(deps, connection, blockchain, {
+    yes: flags.yes,
+    action: `Seal the drop with ${count(pending, 'NFT')}`,
+    priced,
+    note: `A seal is permanent: no more rows of the drop can be minted, and a later round of ${beacon.isNamed ? 'the beacon that you specified' : 'drand'} draws the rows. ${waitAfterSeal(rule, beacon)}`,
+  })
   if (commandLimit !== null && run.isKnown) await storeRunMaxCost(options.stateDir, run.id, commandLimit)
   return await limitChanges(deps, connection, options, { limit, commandLimit })
 }

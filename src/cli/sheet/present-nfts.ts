@@ -7,7 +7,7 @@ import type { Run } from '../../batch/types.ts'
 import type { ApiClient } from '../../client/api-client.ts'
 import { IDS_PER_REQUEST, readNfts } from '../../client/read-records.ts'
 import { GdnError } from '../../core/errors.ts'
-import { PROVENANCE_ROW } from '../../manifest/reveal-keys.ts'
+import { isPlaceholder } from '../../manifest/reveal-keys.ts'
 import type { HistoryEvent } from '../render/history-event.ts'
 
 /** Maximum number of histories in a report, because each takes a request. */
@@ -155,6 +155,3 @@ function isMoved({ result, row }: RunRow, owner: string | null): boolean {
 }
 
 const isDeployed = ({ status }: RunRow['result']) => status === 'deployed'
-
-/** Returns whether metadata is the placeholder of a drop that isn't revealed yet. */
-const isPlaceholder = (metadata: unknown): boolean => Object.hasOwn(Object(metadata), PROVENANCE_ROW)

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { platform } from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { flagError } from '../../core/errors.ts'
-import { pathExists } from '../../core/path-exists.ts'
+import { isFolder, pathExists } from '../../core/path-exists.ts'
 import type { GdnCommand } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { notEmpty } from '../flags/common.ts'
@@ -52,8 +52,6 @@ export async function resolveOutputFile(
   })
   return { path, replace: true }
 }
-
-const isFolder = async (path: string): Promise<boolean> => (await stat(path).catch(() => null))?.isDirectory() === true
 
 /** Opens a page in the browser. If this fails, only prints a note, because the path was already printed. */
 export async function openSheet({ io, env }: Deps, path: string): Promise<void> {

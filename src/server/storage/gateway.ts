@@ -1,5 +1,5 @@
 import { ipfsPathParts, ipfsPlace } from '../../core/ipfs-url.ts'
-import { FetchFailure } from '../../files/failure.ts'
+import { permanentError } from '../../files/failure.ts'
 import { contentProblem, readHead } from '../../files/file-content.ts'
 import type { Pace } from '../../files/pace.ts'
 import { createBlockSource, temporaryError } from '../../ipfs/block-source.ts'
@@ -61,7 +61,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const { cid: text, path } = ipfsPathParts(place)
       const root = parseCid(text)
       if (root === null) {
-        throw permanentError(`${url} has an unsupported kind of CID`, 'Use a sha2-256 CID of a file or directory.')
+        throw unusableUrlError(`${url} has an unsupported kind of CID`, 'Use a sha2-256 CID of a file or directory.')
       }
       const deadline = performance.now() + FILE_TIMEOUTS * timeoutMs
       const lateError = () =>
@@ -73,17 +73,18 @@ export function createGateway(options: GatewayOptions): Gateway {
       let cid = root
       for (const part of path) {
         const entry = await findEntry((child) => fetched.node(child, url), await fetched.node(cid, url), part)
-        if (entry === null) throw permanentError(`${url} does not exist: its directory has no ${JSON.stringify(part)}`)
+        if (entry === null)
+          throw unusableUrlError(`${url} does not exist: its directory has no ${JSON.stringify(part)}`)
         cid = entry
       }
       const node = await fetched.node(cid, url)
       if (isDirectory(node))
-        throw permanentError(`${url} is a directory`, 'Use the URL of a file in the directory: ipfs://<cid>/<path>.')
+        throw unusableUrlError(`${url} is a directory`, 'Use the URL of a file in the directory: ipfs://<cid>/<path>.')
       if (node.type === 'file' && node.size > maxBytes) throw new ContentTooLargeError(maxBytes)
       const content = shallow(streamNode(fetched, cid, node), url)
       const head = await readHead(content)
       const problem = contentProblem(head, { allowHtml })
-      if (problem !== null) throw permanentError(`${url} is ${problem}`)
+      if (problem !== null) throw unusableUrlError(`${url} is ${problem}`)
       let size = head.length
       for await (const bytes of content) {
         size += bytes.length
@@ -101,9 +102,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
-const permanentError = (message: string, hint = 'Use the URL of a file.') =>
-  new FetchFailure(message, { isLasting: true, hint })
-const malformedUrlError = (url: string) => permanentError(`${url} is not a well-formed file`)
+const unusableUrlError = (message: string, hint = 'Use the URL of a file.') => permanentError(message, hint)
+const malformedUrlError = (url: string) => unusableUrlError(`${url} is not a well-formed file`)
 
 /** Yields the content of a file. Rejects a file whose tree is too deep. */
 async function* shallow(content: AsyncGenerator<Uint8Array>, url: string): AsyncGenerator<Uint8Array> {
@@ -133,7 +133,7 @@ class FetchedBlocks implements Pick<BlockReader, 'get'> {
   async get(cid: string): Promise<Uint8Array> {
     // Count visits instead of fetches, because a few nodes can list the same nodes so often that reading would never
     // end.
-    if (++this.#count > MAX_BLOCKS) throw permanentError(`${this.#url} has more than ${MAX_BLOCKS} blocks`)
+    if (++this.#count > MAX_BLOCKS) throw unusableUrlError(`${this.#url} has more than ${MAX_BLOCKS} blocks`)
     const cached = this.#nodes.get(cid)
     if (cached !== undefined) return cached
     const bytes = await this.#fetch(cid)
@@ -150,7 +150,7 @@ class FetchedBlocks implements Pick<BlockReader, 'get'> {
   async node(cid: Parameters<typeof readNode>[1], url: string): Promise<StoredNode> {
     const node = await readNode(this, cid)
     if (node !== null) return node
-    throw permanentError(`${url} contains an unsupported kind of node in its path`)
+    throw unusableUrlError(`${url} contains an unsupported kind of node in its path`)
   }
 
   async flushIfFull(): Promise<void> {

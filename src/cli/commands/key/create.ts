@@ -5,8 +5,8 @@ import { API_VERSIONS, type ApiVersion } from '../../../api/versions.ts'
 import { flagError } from '../../../core/errors.ts'
 import { quoted } from '../../../core/quoted.ts'
 import { GdnCommand, requiredFlagError } from '../../command.ts'
-import { addBackendFlags } from '../../connect/add-backend-flags.ts'
 import { addDataDirFlag, type DataDirFlags, withBackendDatabase } from '../../connect/data-dir.ts'
+import { insertBackendFlags } from '../../connect/insert-backend-flags.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags, oneOf, someOf } from '../../flags/common.ts'
 import { email } from '../../flags/email.ts'
@@ -110,7 +110,9 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   io.note(
     `This is the key ${safe(record.name)} of ${safe(record.email ?? '')}: ${record.permissions.join(', ')}${version}${until}.`,
   )
-  io.note(addBackendFlags(`The key is not shown again. To revoke the key, run \`gdn key revoke ${record.id}\`.`, flags))
+  io.note(
+    insertBackendFlags(`The key is not shown again. To revoke the key, run \`gdn key revoke ${record.id}\`.`, flags),
+  )
 }
 
 const MINUTE_MS = 60_000

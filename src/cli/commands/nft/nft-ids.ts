@@ -46,7 +46,7 @@ export async function findTokenNftId(
   const listing = client.call('getnftgdnids', { contract_addresses: contract, blockchain }, { signal })
   const { nft_gdn_ids: ids } = await awaitResponse(deps.io, server.origin, listing)
   for await (const { nfts } of readNftPages({ client, signal }, ids)) {
-    const nft = nfts.find(({ token_id }) => parseTokenId(token_id) === tokenId)
+    const nft = nfts.find(({ token_id }) => parseServerTokenId(token_id) === tokenId)
     if (nft !== undefined) return nft.nft_gdn_id
   }
   throw new GdnError('not_found', `the server has no token ${tokenId} of ${contract}`, {
@@ -54,6 +54,9 @@ export async function findTokenNftId(
   })
 }
 
-/** Returns a token ID as a number; null for anything else. */
-export const parseTokenId = (text: unknown): bigint | null =>
+/**
+ * Parses a token ID that a server returned. Unlike `parseTokenId`, accepts leading zeros and numbers above the range of
+ * ERC-721. Returns null for anything else.
+ */
+export const parseServerTokenId = (text: unknown): bigint | null =>
   typeof text === 'string' && /^\d{1,78}$/.test(text) ? BigInt(text) : null

@@ -3,7 +3,7 @@ import { readNft } from '../../../client/read-records.ts'
 import { flagError } from '../../../core/errors.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { parseTokenReference } from './named-token.ts'
-import { findTokenNftId, parseTokenId } from './nft-ids.ts'
+import { findTokenNftId, parseServerTokenId } from './nft-ids.ts'
 import type { TransferInput } from './transfer-request.ts'
 
 /**
@@ -25,7 +25,7 @@ export async function findTransferredToken(
   if (typeof contract !== 'string' || tokenId === null) return transfer
   if (named !== null && !isSameAddress(String(fields.contract_address ?? contract), contract))
     throw flagError('--contract', `differs from the contract of ${nftGdnId}`)
-  if (BigInt(tokenId) !== parseTokenId(fields.token_id ?? tokenId))
+  if (BigInt(tokenId) !== parseServerTokenId(fields.token_id ?? tokenId))
     throw flagError('--token-id', `differs from the token ID of ${nftGdnId}`)
   const reading = { client: connection.client, signal: deps.signals.signal }
   if (named === null && (await readNft(reading, nftGdnId)) !== undefined) return transfer

@@ -6,7 +6,6 @@ import type { ShownTransaction } from '../../../server/admin/transactions.ts'
 import type { ReplacementCost, ReplacementFees } from '../../../server/pipeline/evm/public-network/replacement-cost.ts'
 import type { TransactionAction } from '../../../server/store/schema.ts'
 import { GdnCommand } from '../../command.ts'
-import { addBackendFlags } from '../../connect/add-backend-flags.ts'
 import {
   addDataDirFlag,
   administeredPlace,
@@ -14,6 +13,7 @@ import {
   type DataDirFlags,
   withDatabaseAt,
 } from '../../connect/data-dir.ts'
+import { insertBackendFlags } from '../../connect/insert-backend-flags.ts'
 import { formatAmount } from '../../cost/estimate.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -96,7 +96,7 @@ export function replacementCommand(deps: Deps, action: TransactionAction, texts:
     const replaced = await withDatabaseAt(deps, place, (store) => requestAction(store, name, action, deps.now()))
     await output.one({ ...(await withLinks(deps, flags, [replaced]))[0], ...cost.data })
     const when = waitsFor === null ? 'at the next check' : 'when fees fall, or the limit is raised'
-    deps.io.note(addBackendFlags(`The backend ${does(cost)} ${when}. ${see}, run \`gdn tx show ${name}\`.`, flags))
+    deps.io.note(insertBackendFlags(`The backend ${does(cost)} ${when}. ${see}, run \`gdn tx show ${name}\`.`, flags))
   })
 }
 

@@ -1,7 +1,7 @@
 import { EVENT_TYPES } from '../../../api/webhook-events.ts'
 import { GdnCommand, requiredFlagError } from '../../command.ts'
-import { addBackendFlags } from '../../connect/add-backend-flags.ts'
 import { addDataDirFlag, type DataDirFlags, withBackendDatabase } from '../../connect/data-dir.ts'
+import { insertBackendFlags } from '../../connect/insert-backend-flags.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { email } from '../../flags/email.ts'
@@ -60,7 +60,7 @@ export async function add(deps: Deps, text: string, flags: AddFlags): Promise<vo
   const account = webhook.email === null ? 'the local account' : safe(webhook.email)
   io.note(`This secret signs the events of the webhook ${webhook.id} of ${account}: ${webhook.events.join(', ')}.`)
   io.note(
-    addBackendFlags(
+    insertBackendFlags(
       `The secret is not shown again. To send a test event, run \`gdn webhook test ${webhook.id}\`.`,
       flags,
     ),
@@ -68,7 +68,7 @@ export async function add(deps: Deps, text: string, flags: AddFlags): Promise<vo
   const [other] = others
   if (other !== undefined) {
     io.warn(
-      addBackendFlags(
+      insertBackendFlags(
         `Another webhook has the same URL. Events of types that both webhooks receive are delivered twice. To delete the other webhook, run \`gdn webhook rm ${other}\`.`,
         flags,
       ),

@@ -1,6 +1,6 @@
 import { GdnCommand } from '../../command.ts'
-import { addBackendFlags } from '../../connect/add-backend-flags.ts'
 import { addDataDirFlag, type DataDirFlags, withBackendDatabase } from '../../connect/data-dir.ts'
+import { insertBackendFlags } from '../../connect/insert-backend-flags.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
@@ -29,6 +29,6 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const { listWebhooks } = await import('../../../server/admin/webhooks.ts')
   const webhooks = await withBackendDatabase(deps, flags, (store) => listWebhooks(store, deps.now()))
   if (webhooks.length === 0)
-    deps.io.note(addBackendFlags('There are no webhooks. Run `gdn webhook add` to create one.', flags))
+    deps.io.note(insertBackendFlags('There are no webhooks. Run `gdn webhook add` to create one.', flags))
   await output.many(webhooks.map((webhook) => ({ ...webhook })))
 }

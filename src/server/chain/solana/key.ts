@@ -1,6 +1,5 @@
 import { base58btc } from 'multiformats/bases/base58'
-
-const KEY_BYTES = 32
+import { KEY_BYTES } from './sizes.ts'
 
 /** The address of an account or program, as bytes and as text. */
 export interface Key {

@@ -1,4 +1,5 @@
 import { keyFromBytes } from './key.ts'
+import { KEY_BYTES } from './sizes.ts'
 
 /** Offset of the supply in a mint. The supply follows the optional mint authority. */
 export const SUPPLY_AT = 36
@@ -12,7 +13,6 @@ const METADATA_EXTENSION = 19
 const GROUP_EXTENSION = 21
 /** Size in bytes of the update authority and the mint, which precede the fields of metadata and of a group. */
 const AUTHORITIES_BYTES = 64
-const KEY_BYTES = 32
 /** Name of the additional field with the number of the last update. A token without updates doesn't have it. */
 export const REVISION = 'revision'
 

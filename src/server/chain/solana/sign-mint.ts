@@ -5,11 +5,8 @@ import { type Key, parseKey } from './key.ts'
 import { encodeMessage, type Instruction } from './message.ts'
 import { type MintSpec, mintInstructions } from './mint-instructions.ts'
 import type { BlockhashLifetime, SolanaNetwork } from './network.ts'
+import { MAX_TRANSACTION_BYTES, SIGNATURE_BYTES } from './sizes.ts'
 import type { SolanaSigner } from './solana-signer.ts'
-
-/** Maximum size of a transaction in bytes: one packet of the network. */
-const MAX_TRANSACTION_BYTES = 1232
-const SIGNATURE_BYTES = 64
 
 export interface SolanaSignedBytes {
   /** The transaction in base64. */

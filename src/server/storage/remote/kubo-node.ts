@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import { CarWriter } from '@ipld/car/writer'
 import type { CID } from 'multiformats/cid'
 import { GdnError } from '../../../core/errors.ts'
 import { isObject, parseJson } from '../../../core/json.ts'
+import { type MultipartForm, multipartForm } from '../../../core/multipart-form.ts'
 import { redactText } from '../../../core/redact.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { parseCid } from '../../../ipfs/cid.ts'
@@ -40,7 +40,7 @@ export function openKuboNode(options: KuboNodeOptions): RemoteFiles {
     },
 
     async put(cid, content) {
-      const form = fileForm({ size: content.size, open: () => content.read(0, content.size) })
+      const form = multipartForm({ size: content.size, open: () => content.read(0, content.size) }, 'file')
       const returned = (await ask(ADD, form)).at(-1)?.Hash
       const theirs = typeof returned === 'string' ? parseCid(returned) : null
       if (theirs?.equals(cid)) return
@@ -73,11 +73,11 @@ function openRpc({ api, authorization, userAgent }: KuboNodeOptions) {
   const client = openStorageClient(name, userAgent)
 
   /** Returns the options of a request. All requests of this API are POST requests. */
-  const call = (path: string, form?: Form) => {
+  const call = (path: string, form?: MultipartForm) => {
     const headers: Record<string, string> = {}
     if (authorization !== null) headers.authorization = authorization().reveal()
     if (form !== undefined) headers['content-type'] = form.contentType
-    return { method: 'POST' as const, url: `${api}/api/v0/${path}`, headers, body: form }
+    return { method: 'POST' as const, url: `${api}/api/v0/${path}`, headers, body: form?.body }
   }
 
   return {
@@ -87,7 +87,7 @@ function openRpc({ api, authorization, userAgent }: KuboNodeOptions) {
     open: async (path: string): Promise<StorageResponse> => await client.open(call(path)),
 
     /** Returns the objects in a response. */
-    async ask(path: string, form?: Form): Promise<Json[]> {
+    async ask(path: string, form?: MultipartForm): Promise<Json[]> {
       const response = await client.ask(async () => call(path, form))
       if (response.status !== 200) throw kuboError(name, response)
       return parseJsonLines(response.body)
@@ -128,7 +128,7 @@ function createNodeBlocks({ name, ask, open }: Rpc): NodeBlocks {
 
     async publish(roots, blocks) {
       const car = await buildCar(roots, blocks)
-      const form = fileForm({ size: car.length, open: () => onePiece(car) })
+      const form = multipartForm({ size: car.length, open: () => onePiece(car) }, 'file')
       const lines = await ask('dag/import?pin-roots=true&allow-big-block=true&stats=false', form)
       const problems = new Map(lines.flatMap((each) => parsePinnedRoot(each)))
       for (const root of roots) {
@@ -141,31 +141,6 @@ function createNodeBlocks({ name, ask, open }: Rpc): NodeBlocks {
     async addresses() {
       const [id] = await ask('id')
       return Array.isArray(id?.Addresses) ? id.Addresses.filter((each) => typeof each === 'string') : []
-    },
-  }
-}
-
-interface Form {
-  contentType: string
-  size: number
-  open(): AsyncIterable<Uint8Array>
-}
-
-/** Builds a multipart form with one file. */
-function fileForm(file: { size: number; open(): AsyncIterable<Uint8Array> }): Form {
-  const boundary = `gdn-${randomBytes(18).toString('hex')}`
-  const head = Buffer.from(
-    `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="file"\r\n` +
-      'content-type: application/octet-stream\r\n\r\n',
-  )
-  const tail = Buffer.from(`\r\n--${boundary}--\r\n`)
-  return {
-    contentType: `multipart/form-data; boundary=${boundary}`,
-    size: head.length + file.size + tail.length,
-    async *open() {
-      yield head
-      yield* file.open()
-      yield tail
     },
   }
 }

@@ -19,17 +19,12 @@ export interface ReadOnlyUpstream extends LoopbackRpc {
   call<Result>(method: string, params: readonly unknown[]): Promise<Result>
 }
 
-const TIMEOUT_MS = 10_000
-const TRIES = 4
-const RETRY_MS = 200
-
 /**
  * Serves a public network to the node that forks it. Forwards only read methods, so that nothing on the fork can affect
  * the network.
  */
 export async function serveReads({ chainId, urls, providers, onFailure }: Upstream): Promise<ReadOnlyUpstream> {
-  const limits = { timeoutMs: TIMEOUT_MS, tries: TRIES, retryMs: RETRY_MS }
-  const rpc = connectRemote({ urls, identity: chainIdentity(chainId), ...limits, providers, onRequest: () => {} })
+  const rpc = connectRemote({ urls, identity: chainIdentity(chainId), providers, onRequest: () => {} })
   let isOver = false
   const server = await serveLoopback(async (method, params) => {
     if (!READ_METHODS.has(method)) throw methodNotFoundError()

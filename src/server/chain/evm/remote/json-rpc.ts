@@ -23,12 +23,12 @@ export interface RemoteRpcOptions {
   /** The URLs of nodes of the same network. If one fails, the next is used. */
   urls: readonly string[]
   identity: NodeIdentity
-  /** Timeout of one response in milliseconds. */
-  timeoutMs: number
-  /** Number of attempts before a request fails. */
-  tries: number
-  /** Delay before the second attempt in milliseconds. It doubles for each later attempt. */
-  retryMs: number
+  /** Timeout of one response in milliseconds. Default: 10 s. */
+  timeoutMs?: number | undefined
+  /** Number of attempts before a request fails. Default: 4. */
+  tries?: number | undefined
+  /** Delay before the second attempt in milliseconds. It doubles for each later attempt. Default: 200. */
+  retryMs?: number | undefined
   /** The rate limits of the RPC providers, and the pauses between requests to them. */
   providers: Providers
   onRequest: (host: string, outcome: RpcOutcome) => void
@@ -55,6 +55,9 @@ export interface RemoteRpc {
   close(): Promise<void>
 }
 
+const TIMEOUT_MS = 10_000
+const TRIES = 4
+const RETRY_MS = 200
 const MAX_RETRY_MS = 10_000
 /**
  * Maximum wait in milliseconds if every provider is paused. If the pauses are longer, the request fails and is retried
@@ -70,7 +73,8 @@ const MAX_PAUSE_MS = 3_000
  * closed.
  */
 export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
-  const { urls, identity, timeoutMs, tries, retryMs, providers, onRequest, signal } = options
+  const { urls, identity, providers, onRequest, signal } = options
+  const { timeoutMs = TIMEOUT_MS, tries = TRIES, retryMs = RETRY_MS } = options
   const checked = new Map<string, Promise<void>>()
   const closing = new AbortController()
   let preferredIndex = 0

@@ -63,9 +63,6 @@ const DEFAULT_FEE_CAP_WEI = 1_000_000_000_000n
  * Default limit of pending mint transactions: every node keeps this many pending transactions per account (geth: 16).
  */
 export const MINTS_IN_FLIGHT = 16
-const TIMEOUT_MS = 10_000
-const TRIES = 4
-const RETRY_MS = 200
 /**
  * Maximum number of blocks in one batch. One node answers up to 100 calls together, one of which reads the newest
  * block.
@@ -86,8 +83,7 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
     throw new RangeError('finality must not be less than confirmations')
   const chainId = options.chainId ?? chainIdOf(blockchain)
   if (chainId === null) throw new RangeError(`the chain ID of ${blockchain} is not known`)
-  const { timeoutMs = TIMEOUT_MS, tries = TRIES, retryMs = RETRY_MS } = options
-  const { providers = createProviders(), onRequest = () => {}, signal } = options
+  const { timeoutMs, tries, retryMs, providers = createProviders(), onRequest = () => {}, signal } = options
   const identity = chainIdentity(chainId)
   const rpc = connectRemote({ urls, identity, timeoutMs, tries, retryMs, providers, onRequest, signal })
 

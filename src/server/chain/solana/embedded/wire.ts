@@ -1,8 +1,6 @@
 import { base58btc } from 'multiformats/bases/base58'
+import { KEY_BYTES, MAX_TRANSACTION_BYTES, SIGNATURE_BYTES } from '../sizes.ts'
 
-const MAX_TRANSACTION_BYTES = 1232
-const SIGNATURE_BYTES = 64
-const KEY_BYTES = 32
 const NO_TRANSACTION = 'the bytes are not a signed transaction'
 
 /** A transaction as it was submitted. */

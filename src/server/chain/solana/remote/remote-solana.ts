@@ -31,9 +31,6 @@ export interface RemoteSolana extends SolanaNetwork {
   close(): Promise<void>
 }
 
-const TIMEOUT_MS = 10_000
-const TRIES = 4
-const RETRY_MS = 200
 /** Maximum number of signatures in one getSignatureStatuses call. */
 const STATUSES_AT_ONCE = 256
 /** Maximum number of accounts in one getMultipleAccounts call. */
@@ -84,7 +81,7 @@ const ALREADY_PROCESSED = /already (been )?processed|AlreadyProcessed/i
  */
 export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   const { blockchain, genesisHash, urls, commitment, pollMs, priceCap } = options
-  const { timeoutMs = TIMEOUT_MS, tries = TRIES, retryMs = RETRY_MS, onRequest = () => {}, signal } = options
+  const { timeoutMs, tries, retryMs, onRequest = () => {}, signal } = options
   const identity = {
     method: 'getGenesisHash',
     problem: (reportedHash: unknown) =>

@@ -20,8 +20,8 @@ export function formatBackendFlags({ dataDir, databaseUrl, config }: PlaceFlags)
   return flags.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${shellWord(value)}`])).join('')
 }
 
-/** Adds flags to the commands in a text, so that they use the same backend as the current command. */
-export function addBackendFlags(text: string, flags: PlaceFlags): string {
+/** Inserts flags into the commands in a text, so that they use the same backend as the current command. */
+export function insertBackendFlags(text: string, flags: PlaceFlags): string {
   return text.replace(BACKEND_COMMAND_PATTERN, (command, noun) => {
     if (/ --(data-dir|database-url|config|help)\b/.test(command)) return command
     const place = formatBackendFlags(noun === 'chain' ? flags : { ...flags, config: undefined })
@@ -30,8 +30,8 @@ export function addBackendFlags(text: string, flags: PlaceFlags): string {
 }
 
 /** Returns an error whose message and hint include the flags that select the backend. */
-export function addBackendFlagsToError(error: GdnError, flags: PlaceFlags): GdnError {
-  const message = addBackendFlags(error.message, flags)
-  const hint = error.hint === undefined ? undefined : addBackendFlags(error.hint, flags)
+export function insertBackendFlagsIntoError(error: GdnError, flags: PlaceFlags): GdnError {
+  const message = insertBackendFlags(error.message, flags)
+  const hint = error.hint === undefined ? undefined : insertBackendFlags(error.hint, flags)
   return message === error.message && hint === error.hint ? error : error.with({ message, hint })
 }
