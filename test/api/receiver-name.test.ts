@@ -4,6 +4,7 @@ import { createnft } from '../../src/api/endpoints/createnft.ts'
 import { createnfttrans, createTransRequestV12Schema } from '../../src/api/endpoints/createnfttrans.ts'
 import { transfernft, transferRequestV12Schema } from '../../src/api/endpoints/transfernft.ts'
 import { receiverNameProblem } from '../../src/api/receiver-name.ts'
+import { ALICE } from '../helpers/addresses.ts'
 
 const FAMILY = '\u{1f468}\u200d\u{1f469}\u200d\u{1f467}'
 const ENGLAND = '\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}'
@@ -45,7 +46,6 @@ test('accepts a name of 255 bytes', () => {
   expect(receiverNameProblem(`${'ü'.repeat(125)}a.eth`)).toBeNull()
 })
 
-const ALICE = '0xd1E64E5480bFaf733Ba7D48712DEcb8227797a4e'
 const mint = { ...createnft.example.request, receiver_name: 'alice.eth' }
 const transfer = { ...Object(transfernft.example.request), blockchain: undefined, receiver_name: 'alice.eth' }
 const SOLANA = 'So11111111111111111111111111111111111111112'

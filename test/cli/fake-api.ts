@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { HEADERS } from '../../src/api/headers.ts'
+import { OWNER } from '../helpers/addresses.ts'
 
 export interface Call {
   path: string
@@ -91,7 +92,7 @@ export async function fakeApi(handlers: Record<string, Handler>): Promise<FakeAp
   }
 }
 
-export const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+export { OWNER }
 export const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 export const DATE = '2026-01-31 12:00:00'
 

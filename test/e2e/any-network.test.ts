@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { OWNER } from '../helpers/addresses.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { writeKeystore, writePassword } from '../helpers/keystore-file.ts'
 import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 
-const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const STUDIO_CHAIN = 412_346
 
 let folder: string

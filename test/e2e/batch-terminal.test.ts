@@ -6,13 +6,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { OWNER } from '../helpers/addresses.ts'
 import { gate } from '../helpers/gate.ts'
 import { makeHome } from '../helpers/gdn.ts'
 import { GDN_BIN } from '../helpers/gdn-bin.ts'
 import { atTerminal, CTRL_C, HAS_PTY, HIDE_CURSOR, SHOW_CURSOR } from '../helpers/terminal.ts'
 
 const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
-const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 
 interface Nft {
   nft_gdn_id: string

@@ -7,12 +7,11 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { CURRENT_SCHEMA } from '../../src/server/store/migrate.ts'
 import { openSqlite } from '../../src/sqlite/driver.ts'
+import { OWNER } from '../helpers/addresses.ts'
 import { until } from '../helpers/backend.ts'
 import { digestsOf } from '../helpers/digests.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 import { GDN_BIN } from '../helpers/gdn-bin.ts'
-
-const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 
 interface Status {
   running: boolean

@@ -2,11 +2,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { OWNER } from '../helpers/addresses.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 /** The oracle of OP stack networks. */
 const ORACLE = '0x420000000000000000000000000000000000000F'
 /** Code of a contract that returns this number for every call. */

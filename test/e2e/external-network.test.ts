@@ -2,6 +2,7 @@ import { createPublicClient, createWalletClient, encodeFunctionData, getAddress,
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ShownAttempt, ShownTransaction } from '../../src/server/admin/transactions.ts'
+import { OWNER } from '../helpers/addresses.ts'
 import { until } from '../helpers/backend.ts'
 import {
   CONFIRMATIONS,
@@ -21,7 +22,6 @@ const ROUNDS = isLong ? 40 : 1
 const STUCK_SECONDS = 2 * BLOCK_SECONDS
 const PATIENCE_MS = isLong ? 600_000 : 60_000
 
-const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const OTHER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const ABI = parseAbi([
   'function totalSupply() view returns (uint256)',

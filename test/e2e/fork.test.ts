@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { READ_METHODS } from '../../src/server/chain/rpc/read-methods.ts'
+import { OWNER } from '../helpers/addresses.ts'
 import { until } from '../helpers/backend.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 import { GDN_BIN } from '../helpers/gdn-bin.ts'
@@ -11,7 +12,6 @@ import { expectNoProcesses, processesWith } from '../helpers/processes.ts'
 import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'
 import { type RpcProxy, startRpcProxy } from '../helpers/rpc-proxy.ts'
 
-const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const KEY = 'k3yOfAProviderThatNobodyMaySee'
 
 let network: PublicNetwork

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { OWNER } from '../helpers/addresses.ts'
 import { type GdnHome, type GdnOptions, makeHome } from '../helpers/gdn.ts'
 import { GatewayStandIn } from '../helpers/ipfs-gateway-stand-in.ts'
 
-const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 
 let home: GdnHome

@@ -2,12 +2,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { OWNER } from '../helpers/addresses.ts'
 import { freshDataDir } from '../helpers/backend.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { filesHolding } from '../helpers/leaks.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 
-const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const EMAIL = 'shop@example.com'
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>

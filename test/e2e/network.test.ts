@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { OWNER } from '../helpers/addresses.ts'
 import { until } from '../helpers/backend.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { writeKeystore, writePassword } from '../helpers/keystore-file.ts'
 import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 
-const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const OTHER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const COIN = 10n ** 18n
 

@@ -2,12 +2,12 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { OWNER } from '../helpers/addresses.ts'
 import { freshDataDir, withStore } from '../helpers/backend.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 import { type HoldingProxy, startHoldingProxy } from '../helpers/holding-proxy.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 
-const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const RECEIVER = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 
 interface Nft {

@@ -7,6 +7,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { READ_METHODS } from '../../src/server/chain/rpc/read-methods.ts'
 import { openSqlite } from '../../src/sqlite/driver.ts'
+import { OWNER } from '../helpers/addresses.ts'
 import { until, withStore } from '../helpers/backend.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 import { type NetworkPlace, setUpNetwork } from '../helpers/network-backend.ts'
@@ -16,7 +17,6 @@ import { insertTransaction } from '../helpers/rows.ts'
 import { type RpcProxy, startRpcProxy } from '../helpers/rpc-proxy.ts'
 import { serve } from '../helpers/served-backend.ts'
 
-const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const KEY = 'k3yOfAProviderThatNobodyMaySee'
 
 interface Report {

@@ -5,14 +5,13 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { verifyWebhook } from '../../src/lib/index.ts'
+import { OWNER } from '../helpers/addresses.ts'
 import { until } from '../helpers/backend.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { filesHolding } from '../helpers/leaks.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 import { isSigned, type Receiver, startReceiver } from '../helpers/webhook-receiver.ts'
-
-const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 
 let home: GdnHome
 let dataDir: string

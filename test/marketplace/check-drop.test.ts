@@ -4,11 +4,11 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { readManifest } from '../../src/manifest/read.ts'
 import { DropCheck } from '../../src/marketplace/check-drop.ts'
 import { RULES, type RuleName } from '../../src/marketplace/rules.ts'
+import { OWNER } from '../helpers/addresses.ts'
 import { whenFileDone } from '../helpers/clean-up.ts'
 import { pngNamed, rawPng } from '../helpers/images.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const svg = (content: string, root = '') =>
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" ${root}>${content}</svg>`
 /** A PNG whose header declares a size. Its pixels are few, which no check reads. */

@@ -7,6 +7,7 @@ import { parseCid } from '../../src/ipfs/cid.ts'
 import { buildDirectory } from '../../src/server/storage/directory.ts'
 import { createFileStorage } from '../../src/server/storage/files.ts'
 import { openKuboNode } from '../../src/server/storage/remote/kubo-node.ts'
+import { OWNER } from '../helpers/addresses.ts'
 import { until } from '../helpers/backend.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { startJsIpfs } from '../helpers/js-ipfs.ts'
@@ -15,8 +16,6 @@ import { serve } from '../helpers/served-backend.ts'
 
 // Kubo is in neither npm nor Debian. js-ipfs implements the same requests, and is not our code. It ignores `offline`
 // and searches for missing blocks until it is stopped, so the tests request only blocks that it has.
-
-const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 
 let node: Awaited<ReturnType<typeof startJsIpfs>>
 let folder: string

@@ -1,6 +1,7 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { OWNER } from '../helpers/addresses.ts'
 import { freshDataDir, until } from '../helpers/backend.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { findPostgres, type PostgresServer, startPostgres } from '../helpers/postgres-server.ts'
@@ -10,7 +11,6 @@ import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 const NFTS = 100_000
 const PER_REQUEST = 50
 const AT_ONCE = 8
-const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const PATIENCE_MS = 3_600_000
 
 // Without PostgreSQL, test/postgres-missing.test.ts reports it.

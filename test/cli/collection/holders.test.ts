@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { BOB } from '../../helpers/addresses.ts'
 import { saveAddresses } from '../../helpers/saved-addresses.ts'
 import { folder } from '../batch/drop.ts'
 import { CONTRACT, OWNER } from '../fake-api.ts'
 import { type CliOptions, cli } from '../harness.ts'
 
-const BOB = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 /** No node listens there, so each command fails after it has read its flags. */
 const NODE = ['-b', 'polygon', '--rpc-url', 'http://127.0.0.1:9']
 

@@ -3,13 +3,12 @@ import { writeFile } from 'node:fs/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { CAPABILITIES } from '../../../src/api/headers.ts'
 import { GdnError } from '../../../src/core/errors.ts'
+import { ALICE, BOB } from '../../helpers/addresses.ts'
 import { startEnsNode } from '../../helpers/ens-node.ts'
 import { folder, service, TARGET } from '../batch/drop.ts'
 import { fakeApi, type Reply } from '../fake-api.ts'
 import { type CliOptions, cli, timeUpWhileWaiting } from '../harness.ts'
 
-const ALICE = '0xd1E64E5480bFaf733Ba7D48712DEcb8227797a4e'
-const BOB = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const POLYGON = '2147483785'
 
 /** A mint of a manifest to alice.eth that stops after the first row, and whose name then has another address. */

@@ -2,14 +2,13 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { ALICE, BOB } from '../../helpers/addresses.ts'
 import { type EnsStandIn, startEnsNode } from '../../helpers/ens-node.ts'
 import { saveAddresses } from '../../helpers/saved-addresses.ts'
 import { folder, TARGET } from '../batch/drop.ts'
 import { CONTRACT, fakeApi, knows, nft, OWNER } from '../fake-api.ts'
 import { type CliOptions, cli, errorOf } from '../harness.ts'
 
-const ALICE = '0xd1E64E5480bFaf733Ba7D48712DEcb8227797a4e'
-const BOB = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const POLYGON = '2147483785'
 const AT = ['--base-url', 'http://127.0.0.1:9']
 const MINT = ['nft', 'mint', '--title', 'Dawn', ...TARGET]

@@ -2,13 +2,12 @@
 import { writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Place } from '../../../src/core/errors.ts'
+import { ALICE, BOB } from '../../helpers/addresses.ts'
 import { type EnsStandIn, startEnsNode } from '../../helpers/ens-node.ts'
 import { folder, service, TARGET } from '../batch/drop.ts'
 import { fakeApi } from '../fake-api.ts'
 import { type CliOptions, cli, errorOf } from '../harness.ts'
 
-const ALICE = '0xd1E64E5480bFaf733Ba7D48712DEcb8227797a4e'
-const BOB = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const CAROL = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const POLYGON = '2147483785'
 const RECORDS = {

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
+import { OWNER } from '../../helpers/addresses.ts'
 import { service, TARGET } from '../batch/drop.ts'
 import { fakeApi } from '../fake-api.ts'
 import { cli, tempHome } from '../harness.ts'
-
-const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 
 test.each([
   ['table', true],

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { BOB } from '../../helpers/addresses.ts'
 import { OWNER } from '../fake-api.ts'
 import { type CliOptions, cli, errorOf, tempHome } from '../harness.ts'
 
-const BOB = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const OTHER = '0x105BA2A3D820926739b9443a81fb7ab5C531e823'
 
 let dir: string

@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openSqlite } from '../../../src/sqlite/driver.ts'
 import { statePath } from '../../../src/state/open-state.ts'
 import { openAddressBook } from '../../../src/wallet/address-book.ts'
+import { ALICE, BOB } from '../../helpers/addresses.ts'
 import { filesHolding } from '../../helpers/leaks.ts'
 import { saveAddresses } from '../../helpers/saved-addresses.ts'
 import { createSmallDisk } from '../../helpers/small-disk.ts'
@@ -15,9 +16,7 @@ import { type CliOptions, cli, errorOf } from '../harness.ts'
 
 vi.mock('../../../src/wallet/address-book.ts', { spy: true })
 
-const BOB = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 /** The address in the keystore, which spells it in lower case. */
-const ALICE = '0xd1E64E5480bFaf733Ba7D48712DEcb8227797a4e'
 /** The address of a collection on Solana. */
 const SOLANA = 'So11111111111111111111111111111111111111112'
 const AT = ['--base-url', 'http://127.0.0.1:9']
