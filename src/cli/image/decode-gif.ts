@@ -92,8 +92,8 @@ function interlacedRows(rows: number): number[] {
 }
 
 /**
- * Decodes the LZW data of a GIF. Returns at most `maxValues` values, or fewer if the codes end early. Each code adds one
- * value to a shorter code, so the values of a code are written from last to first.
+ * Decodes the LZW data of a GIF. Returns at most `maxValues` values, or fewer if the codes end early. Each code adds
+ * one value to a shorter code, so the values of a code are written from last to first.
  */
 function unpackCodes(codes: Buffer, minBits: number, maxValues: number): Uint8Array {
   if (minBits < 2 || minBits > 8) throw brokenImageError()
