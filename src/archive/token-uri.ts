@@ -1,4 +1,3 @@
-import { decodeComponent } from '../core/decode-component.ts'
 import { ipfsPathParts, ipfsPlace, isIpfsUrl } from '../core/ipfs-url.ts'
 import { parseUrl } from '../core/parse-url.ts'
 import { sha256Hex } from '../core/sha256-hex.ts'
@@ -54,18 +53,4 @@ export const shortenUrl = (url: string): string => {
   if (!/^data:/i.test(url)) return url.length > MAX_URL_LENGTH ? `${url.slice(0, 200)}…` : url
   const comma = url.indexOf(',')
   return `${url.slice(0, Math.min(comma < 0 ? url.length : comma + 1, 100))}(${url.length} characters)`
-}
-
-/** Returns the bytes of a data URL, or null if the text isn't a valid data URL. */
-export function decodeDataUrl(url: string): Uint8Array | null {
-  const comma = url.indexOf(',')
-  if (comma < 0) return null
-  const isBase64 = /;\s*base64\s*$/i.test(url.slice(0, comma))
-  const body = url.slice(comma + 1)
-  if (isBase64) {
-    const text = decodeComponent(body).replace(/[\s]+/g, '')
-    return /^[A-Za-z0-9+/_-]*={0,2}$/.test(text) ? Buffer.from(text, 'base64') : null
-  }
-  // Contracts often leave `#` and `%` in SVG images unencoded.
-  return Buffer.from(decodeComponent(body))
 }

@@ -1,3 +1,4 @@
+import { decodeDataUrl } from '../../core/data-url.ts'
 import { isRecord, parseJson } from '../../core/json.ts'
 
 /** The location of a token's metadata. */
@@ -27,23 +28,6 @@ export function parseMetadataPlace(uri: string): MetadataPlace {
   }
   const path = URL.canParse(uri) ? IPFS_PATH.exec(new URL(uri).pathname)?.[1] : undefined
   return path === undefined ? { kind: 'http', url: uri } : { kind: 'ipfs', url: `ipfs://${path}`, http: uri }
-}
-
-/** Returns the content of a data URL, or null if the URL is malformed. */
-function decodeDataUrl(url: string): Uint8Array | null {
-  const comma = url.indexOf(',')
-  if (comma < 0) return null
-  const [type, data] = [url.slice('data:'.length, comma), url.slice(comma + 1)]
-  if (/;base64$/i.test(type)) {
-    const text = data.replaceAll('%3D', '=').replaceAll('%3d', '=')
-    return /^[A-Za-z0-9+/_-]*={0,2}$/.test(text) ? Buffer.from(text, 'base64') : null
-  }
-  try {
-    return Buffer.from(decodeURIComponent(data))
-  } catch {
-    // Many contracts don't encode the percent signs in SVG images.
-    return Buffer.from(data)
-  }
 }
 
 /** The metadata of a token, or the reason why the content isn't metadata. */
