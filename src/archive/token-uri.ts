@@ -14,10 +14,6 @@ export type ReadableUrl =
 const MAX_URL_LENGTH = 8192
 const TRANSACTION_ID = /^[\w-]{43}$/
 
-/** Replaces `{id}` in an ERC-1155 URI with the ID as 64 lower-case hex digits. */
-export const substituteId = (uri: string, id: bigint): string =>
-  uri.replaceAll('{id}', id.toString(16).padStart(64, '0'))
-
 /**
  * Parses a URL. Returns the reason if the URL can't be read.
  *

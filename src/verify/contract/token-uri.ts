@@ -13,6 +13,10 @@ export type MetadataPlace =
 const IPFS_PATH = /^\/ipfs\/((?:Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120})(?:\/.*)?)$/
 const MAX_SCHEME_LENGTH = 20
 
+/** Replaces `{id}` in an ERC-1155 URI with the ID as 64 lower-case hex digits. */
+export const substituteId = (uri: string, id: bigint): string =>
+  uri.replaceAll('{id}', id.toString(16).padStart(64, '0'))
+
 /** Returns the location to which a token URI refers. */
 export function parseMetadataPlace(uri: string): MetadataPlace {
   if (/^data:/i.test(uri)) return { kind: 'data', content: decodeDataUrl(uri) }
