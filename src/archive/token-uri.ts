@@ -1,4 +1,4 @@
-import { ipfsPathParts, ipfsPlace, isIpfsUrl } from '../core/ipfs-url.ts'
+import { ipfsPathParts, ipfsPlace, isIpfsUrl, removeIpfsFolder } from '../core/ipfs-url.ts'
 import { parseUrl } from '../core/parse-url.ts'
 import { sha256Hex } from '../core/sha256-hex.ts'
 
@@ -26,8 +26,7 @@ export function parseReadableUrl(url: string, arweave: string): ReadableUrl | { 
   if (url === '') return { problem: 'the URL is empty' }
   if (url.length > MAX_URL_LENGTH) return { problem: `the URL is longer than ${MAX_URL_LENGTH} characters` }
   if (isIpfsUrl(url)) {
-    // Older collections have URLs such as ipfs://ipfs/<CID>.
-    const { cid, path } = ipfsPathParts(ipfsPlace(url).replace(/^ipfs\//, ''))
+    const { cid, path } = ipfsPathParts(removeIpfsFolder(ipfsPlace(url)))
     return { kind: 'ipfs', key: `ipfs://${[cid, ...path.map(encodeURIComponent)].join('/')}`, cid, path }
   }
   if (/^ar:\/\//i.test(url)) {

@@ -1,4 +1,5 @@
 import { decodeDataUrl } from '../../core/data-url.ts'
+import { CID_PATTERN, isIpfsUrl, removeIpfsFolder } from '../../core/ipfs-url.ts'
 import { isRecord, parseJson } from '../../core/json.ts'
 
 /** The location of a token's metadata. */
@@ -10,7 +11,7 @@ export type MetadataPlace =
   | { kind: 'other'; scheme: string }
 
 /** Matches a gateway path with a CID. A path without a CID after `/ipfs/` is an ordinary path on a website. */
-const IPFS_PATH = /^\/ipfs\/((?:Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120})(?:\/.*)?)$/
+const IPFS_PATH = new RegExp(`^/ipfs/((?:${CID_PATTERN.source})(?:/.*)?)$`)
 const MAX_SCHEME_LENGTH = 20
 
 /** Replaces `{id}` in an ERC-1155 URI with the ID as 64 lower-case hex digits. */
@@ -20,8 +21,8 @@ export const substituteId = (uri: string, id: bigint): string =>
 /** Returns the location to which a token URI refers. */
 export function parseMetadataPlace(uri: string): MetadataPlace {
   if (/^data:/i.test(uri)) return { kind: 'data', content: decodeDataUrl(uri) }
-  if (/^ipfs:\/\//i.test(uri)) {
-    const path = uri.slice('ipfs://'.length).replace(/^ipfs\//, '')
+  if (isIpfsUrl(uri)) {
+    const path = removeIpfsFolder(uri.slice('ipfs://'.length))
     return { kind: 'ipfs', url: `ipfs://${path}`, http: null }
   }
   if (!/^https?:\/\//i.test(uri)) {
