@@ -118,10 +118,10 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
     version: VERSION,
     ...(await logOptions(flags, io, signals)),
   })
-  const named = starting.catch(async (error: unknown) => {
+  const backendOrPortError = starting.catch(async (error: unknown) => {
     throw await withPortHolder(deps, error, flags.port ?? DEFAULT_PORT)
   })
-  const backend = await runUnlessStopped(signals, named)
+  const backend = await runUnlessStopped(signals, backendOrPortError)
   if (backend === null) return
   warnOfProblems(io, backend.warnings)
   const { reloadTls } = backend
