@@ -1,10 +1,13 @@
 // These functions are in a separate file, because lookups compare addresses but need no hash function.
 
-const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/
+/** Matches an EVM address, with or without a checksum. */
+export const EVM_ADDRESS_PATTERN = /^0x[0-9a-fA-F]{40}$/
+
+export const isEvmAddress = (text: string): boolean => EVM_ADDRESS_PATTERN.test(text)
 
 /** Returns whether two addresses on a blockchain are equal. The case of an EVM address is only a checksum. */
 export function isSameAddress(a: string, b: string): boolean {
-  return a === b || (EVM_ADDRESS.test(a) && EVM_ADDRESS.test(b) && a.toLowerCase() === b.toLowerCase())
+  return a === b || (isEvmAddress(a) && isEvmAddress(b) && a.toLowerCase() === b.toLowerCase())
 }
 
 const EVM_ADDRESS_LENGTH = 42

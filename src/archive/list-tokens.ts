@@ -8,9 +8,9 @@ import type { ReadingStore } from '../holders/reading-store.ts'
 import { decodeString, tokenUriCall, uriCall } from '../verify/abi.ts'
 import type { Block } from '../verify/block-at.ts'
 import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
+import { substituteId } from '../verify/contract/token-uri.ts'
 import type { ArchiveStore, ListedToken } from './archive-store.ts'
 import { MAX_TOKENS, MAX_URI_BYTES } from './limits.ts'
-import { substituteId } from './token-uri.ts'
 
 export interface ListOptions {
   reader: Pick<ChainReader, 'request' | 'call' | 'origin'>

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { BoundedMap } from '../core/bounded-map.ts'
+import { decodeDataUrl } from '../core/data-url.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { formatBytes } from '../core/format-bytes.ts'
 import { tooLargeError } from '../files/body.ts'
@@ -12,7 +13,7 @@ import type { ArchiveStore, Source } from './archive-store.ts'
 import { CircuitBreaker, type GatewayOptions, type Gateways, openGateways, retryWaitMs } from './gateways.ts'
 import { fetchArchivedDirectory, fetchArchivedFile, StoredDag } from './ipfs-dag.ts'
 import { MAX_REDIRECTS } from './limits.ts'
-import { decodeDataUrl, type ReadableUrl } from './token-uri.ts'
+import type { ReadableUrl } from './token-uri.ts'
 
 export interface SourceReaderOptions extends GatewayOptions {
   store: ArchiveStore

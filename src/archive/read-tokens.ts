@@ -1,5 +1,6 @@
 import { isRecord, parseJson } from '../core/json.ts'
 import { parseNumberKey } from '../holders/number-key.ts'
+import { substituteId } from '../verify/contract/token-uri.ts'
 import { type ArchiveStore, COLLECTION_KEY, type ListedToken, type TokenFile } from './archive-store.ts'
 import { type ArchiveProblem, toTokenId } from './index-lines.ts'
 import { readStoredFile } from './ipfs-dag.ts'
@@ -7,7 +8,7 @@ import { type ArchiveLimits, MAX_FILES_PER_TOKEN, MAX_METADATA_BYTES } from './l
 import { findFiles, type NamedUrl } from './metadata-files.ts'
 import { directoryKey, type SourceReader } from './read-source.ts'
 import { keepPrevious } from './seed-store.ts'
-import { parseReadableUrl, shortenUrl, substituteId } from './token-uri.ts'
+import { parseReadableUrl, shortenUrl } from './token-uri.ts'
 
 export interface ReadTokensOptions {
   store: ArchiveStore

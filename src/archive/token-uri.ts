@@ -1,5 +1,4 @@
-import { decodeComponent } from '../core/decode-component.ts'
-import { ipfsPathParts, ipfsPlace, isIpfsUrl } from '../core/ipfs-url.ts'
+import { ipfsPathParts, ipfsPlace, isIpfsUrl, removeIpfsFolder } from '../core/ipfs-url.ts'
 import { parseUrl } from '../core/parse-url.ts'
 import { sha256Hex } from '../core/sha256-hex.ts'
 
@@ -15,10 +14,6 @@ export type ReadableUrl =
 const MAX_URL_LENGTH = 8192
 const TRANSACTION_ID = /^[\w-]{43}$/
 
-/** Replaces `{id}` in an ERC-1155 URI with the ID as 64 lower-case hex digits. */
-export const substituteId = (uri: string, id: bigint): string =>
-  uri.replaceAll('{id}', id.toString(16).padStart(64, '0'))
-
 /**
  * Parses a URL. Returns the reason if the URL can't be read.
  *
@@ -31,8 +26,7 @@ export function parseReadableUrl(url: string, arweave: string): ReadableUrl | { 
   if (url === '') return { problem: 'the URL is empty' }
   if (url.length > MAX_URL_LENGTH) return { problem: `the URL is longer than ${MAX_URL_LENGTH} characters` }
   if (isIpfsUrl(url)) {
-    // Older collections have URLs such as ipfs://ipfs/<CID>.
-    const { cid, path } = ipfsPathParts(ipfsPlace(url).replace(/^ipfs\//, ''))
+    const { cid, path } = ipfsPathParts(removeIpfsFolder(ipfsPlace(url)))
     return { kind: 'ipfs', key: `ipfs://${[cid, ...path.map(encodeURIComponent)].join('/')}`, cid, path }
   }
   if (/^ar:\/\//i.test(url)) {
@@ -54,18 +48,4 @@ export const shortenUrl = (url: string): string => {
   if (!/^data:/i.test(url)) return url.length > MAX_URL_LENGTH ? `${url.slice(0, 200)}…` : url
   const comma = url.indexOf(',')
   return `${url.slice(0, Math.min(comma < 0 ? url.length : comma + 1, 100))}(${url.length} characters)`
-}
-
-/** Returns the bytes of a data URL, or null if the text isn't a valid data URL. */
-export function decodeDataUrl(url: string): Uint8Array | null {
-  const comma = url.indexOf(',')
-  if (comma < 0) return null
-  const isBase64 = /;\s*base64\s*$/i.test(url.slice(0, comma))
-  const body = url.slice(comma + 1)
-  if (isBase64) {
-    const text = decodeComponent(body).replace(/[\s]+/g, '')
-    return /^[A-Za-z0-9+/_-]*={0,2}$/.test(text) ? Buffer.from(text, 'base64') : null
-  }
-  // Contracts often leave `#` and `%` in SVG images unencoded.
-  return Buffer.from(decodeComponent(body))
 }

@@ -1,9 +1,10 @@
-import { open, readdir, stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { extname, join, resolve } from 'node:path'
 import { GdnError, systemCode } from '../core/errors.ts'
 import { fileError } from '../core/file-error.ts'
 import { quoted } from '../core/quoted.ts'
-import { SNIFF_BYTES, sniffContentType } from '../files/content-type.ts'
+import { sniffContentType } from '../files/content-type.ts'
+import { readLocalHead } from '../files/file-content.ts'
 
 export interface FoundLayer {
   name: string
@@ -87,7 +88,7 @@ async function readTraits(folder: string, cwd: string, onSkipped: OnSkipped): Pr
   const names = new Map<string, string>()
   const traits: FoundTrait[] = []
   for (const { name: file, path } of entries) {
-    const type = sniffContentType(await firstBytes(resolve(cwd, path)))
+    const type = sniffContentType(await readLocalHead(resolve(cwd, path)))
     if (!type.startsWith('image/'))
       throw inputError(path, `is not an image, but ${type}`, 'Replace or delete the file.')
     const stem = file.slice(0, file.length - extname(file).length)
@@ -123,16 +124,6 @@ async function readEntries(folder: string, cwd: string): Promise<Entry[]> {
     entries.push({ name, path, isFolder: stats.isDirectory() })
   }
   return entries
-}
-
-async function firstBytes(path: string): Promise<Uint8Array> {
-  const file = await open(path)
-  try {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(SNIFF_BYTES), 0, SNIFF_BYTES, 0)
-    return buffer.subarray(0, bytesRead)
-  } finally {
-    await file.close()
-  }
 }
 
 /**

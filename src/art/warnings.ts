@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import type { Place } from '../core/errors.ts'
 import { isInside } from '../core/is-inside.ts'
+import { listSome } from '../core/list-some.ts'
 import { nearest } from '../core/nearest.ts'
 import { quoted } from '../core/quoted.ts'
 import type { Art, ArtIssue } from './types.ts'
@@ -107,8 +108,7 @@ async function findUnusedImages({ file, layers, oneOfOnes }: Art, base: string):
   }
   if (unnamed.length === 0) return []
   const shownPaths = unnamed.slice(0, MAX_LISTED_FILES).map((path) => relative(base, path))
-  const more = unnamed.length > MAX_LISTED_FILES ? `, and ${unnamed.length - MAX_LISTED_FILES} more` : ''
-  return [{ place: { file }, message: `no layer uses ${shownPaths.join(', ')}${more}` }]
+  return [{ place: { file }, message: `no layer uses ${listSome(shownPaths, unnamed.length)}` }]
 }
 
 const readEntries = async (folder: string): Promise<{ name: string; isFolder: boolean }[]> => {

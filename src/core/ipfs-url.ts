@@ -1,5 +1,8 @@
 import { decodeComponent } from './decode-component.ts'
 
+/** Matches the text of a CID in a URL. */
+export const CID_PATTERN = /Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120}/
+
 /** Returns whether a URL is an ipfs URL. gdn looks up such a URL in its storage first. */
 export const isIpfsUrl = (url: string): boolean => /^ipfs:\/\//i.test(url)
 
@@ -13,6 +16,9 @@ export const ipfsPlace = (url: string): string =>
     .split('/')
     .filter((part) => part !== '')
     .join('/')
+
+/** Removes the additional `ipfs/` of older collections, whose URLs have the form `ipfs://ipfs/<cid>`. */
+export const removeIpfsFolder = (place: string): string => place.replace(/^ipfs\//, '')
 
 /** Splits `<cid>[/<path>]` into the CID and the decoded names in the path. */
 export function ipfsPathParts(place: string): { cid: string; path: string[] } {

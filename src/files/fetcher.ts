@@ -47,7 +47,7 @@ export interface Fetcher {
 
 export function createFetcher(options: FetcherOptions): Fetcher {
   const { allowPrivate, allowHtml = false, maxBytes = DEFAULT_MAX_BYTES, timeoutMs = DEFAULT_FILE_TIMEOUT_MS } = options
-  const asker = createFileRequester(options)
+  const requester = createFileRequester(options)
   const mayBePrivate = (url: URL) => allowPrivate || (options.isTrusted?.(url) ?? false)
 
   return {
@@ -56,7 +56,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
       const timeLimit = startTimeLimit(timeoutMs, signal)
       let response: Dispatcher.ResponseData | undefined
       try {
-        const followed = await asker.follow(first, timeLimit)
+        const followed = await requester.follow(first, timeLimit)
         response = followed.response
         const { target } = followed
         checkResponse(response, target.label, { maxBytes, allowHtml })
@@ -79,7 +79,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
       const origin = parseUrl(url)?.origin
       return origin === undefined ? 0 : (options.pace?.delayMs(origin) ?? 0)
     },
-    close: () => asker.close(),
+    close: () => requester.close(),
   }
 }
 

@@ -34,11 +34,16 @@ export async function readHead(body: AsyncIterator<Uint8Array>): Promise<Buffer>
  * the server then decides whether to store the file.
  */
 export async function localContentProblem(path: string): Promise<string | null> {
+  const allowHtml = ['.html', '.htm', '.xhtml'].includes(extname(path).toLowerCase())
+  return contentProblem(await readLocalHead(path), { allowHtml })
+}
+
+/** Reads enough bytes from the beginning of a local file to detect the content type. */
+export async function readLocalHead(path: string): Promise<Buffer> {
   const file = await open(path)
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(SNIFF_BYTES), 0, SNIFF_BYTES, 0)
-    const allowHtml = ['.html', '.htm', '.xhtml'].includes(extname(path).toLowerCase())
-    return contentProblem(buffer.subarray(0, bytesRead), { allowHtml })
+    return buffer.subarray(0, bytesRead)
   } finally {
     await file.close()
   }

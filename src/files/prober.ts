@@ -29,7 +29,7 @@ export interface Prober {
 
 export function createProber(options: FetcherOptions): Prober {
   const { allowPrivate, allowHtml = false, maxBytes = DEFAULT_MAX_BYTES, timeoutMs = DEFAULT_FILE_TIMEOUT_MS } = options
-  const asker = createFileRequester(options)
+  const requester = createFileRequester(options)
 
   async function look(
     { target, response }: { target: FileTarget; response: Dispatcher.ResponseData },
@@ -58,15 +58,15 @@ export function createProber(options: FetcherOptions): Prober {
       const first = checkTarget(url, allowPrivate)
       const timeLimit = startTimeLimit(timeoutMs, signal)
       try {
-        const part = await asker.follow(first, timeLimit, { range: `bytes=0-${SNIFF_BYTES - 1}` })
+        const part = await requester.follow(first, timeLimit, { range: `bytes=0-${SNIFF_BYTES - 1}` })
         if (!isUnusablePart(part.response)) return await look(part, timeLimit)
         discardBody(part.response)
-        await look(await asker.follow(first, timeLimit), timeLimit)
+        await look(await requester.follow(first, timeLimit), timeLimit)
       } finally {
         timeLimit.stop()
       }
     },
-    close: () => asker.close(),
+    close: () => requester.close(),
   }
 }
 

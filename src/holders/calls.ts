@@ -13,7 +13,3 @@ export const CALLS = {
   totalSupplyOf: (token: bigint) => `0xbd85b039${numberWord(token)}`,
   decimals: () => '0x313ce567',
 }
-
-/** Decodes the number that a call returned. Returns null if the data isn't exactly one word. */
-export const decodeReturnedNumber = (data: string): bigint | null =>
-  /^0x[0-9a-f]{64}$/i.test(data) ? BigInt(data) : null

@@ -2,8 +2,9 @@ import { checksumAddress } from '../api/address.ts'
 import { chunksOf } from '../core/chunks-of.ts'
 import { GdnError } from '../core/errors.ts'
 import { sha256Hex } from '../core/sha256-hex.ts'
+import { decodeNumber } from '../verify/abi.ts'
 import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
-import { CALLS, decodeReturnedNumber } from './calls.ts'
+import { CALLS } from './calls.ts'
 import { hasCode } from './first-block.ts'
 import type { Holder } from './holder-table.ts'
 import { numberKey, parseNumberKey } from './number-key.ts'
@@ -76,7 +77,7 @@ export async function checkHolders(options: CheckOptions): Promise<string> {
 async function checkSupply({ reader, contract, standard, block, total, doubts }: CheckOptions): Promise<boolean> {
   if (standard === 'erc1155') return false
   const [result] = await reader.call([{ to: contract, data: CALLS.totalSupply() }], block)
-  const supply = result?.kind === 'value' ? decodeReturnedNumber(result.data) : null
+  const supply = result?.kind === 'value' ? decodeNumber(result.data) : null
   if (supply === null) return false
   if (supply === total) return true
   throw differsError(`the events add up to ${total}, but totalSupply of ${contract} is ${supply}`, doubts)
@@ -103,7 +104,7 @@ async function compareResults(
           `${reader.origin} can't call the contract to check ${subject}: ${result.message}`,
         )
       }
-      const actual = result.kind === 'value' ? decodeReturnedNumber(result.data) : null
+      const actual = result.kind === 'value' ? decodeNumber(result.data) : null
       if (actual === value) continue
       const has = actual === null ? 'the contract rejects the call' : `${format(actual)} in the contract`
       throw differsError(`${subject}: ${format(value)} according to the events, but ${has}`, doubts)

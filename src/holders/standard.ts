@@ -1,7 +1,8 @@
 import { GdnError } from '../core/errors.ts'
+import { decodeNumber } from '../verify/abi.ts'
 import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
 import { ORDINARY_ADDRESS } from '../verify/contract/interfaces.ts'
-import { CALLS, decodeReturnedNumber } from './calls.ts'
+import { CALLS } from './calls.ts'
 import type { Standard } from './transfers.ts'
 
 const INTERFACE_IDS = { erc721: '80ac58cd', erc1155: 'd9b67a26' }
@@ -31,7 +32,7 @@ export async function detectStandard(
   let results = await reader.call(calls, block)
   // A node without the state of the block can still return the current standard, which seldom changes.
   if (results.every(({ kind }) => kind === 'failed')) results = await reader.call(calls)
-  const [is721, is1155, balance, supply, decimals, ...owners] = results.map(decodeNumber)
+  const [is721, is1155, balance, supply, decimals, ...owners] = results.map(readNumber)
   const failed = results.find((result) => result.kind === 'failed')
   if (is721 === 1n && is1155 === 1n) return null
   if (is721 === 1n) return 'erc721'
@@ -47,5 +48,4 @@ export async function detectStandard(
   })
 }
 
-const decodeNumber = (result: CallResult): bigint | null =>
-  result.kind === 'value' ? decodeReturnedNumber(result.data) : null
+const readNumber = (result: CallResult): bigint | null => (result.kind === 'value' ? decodeNumber(result.data) : null)

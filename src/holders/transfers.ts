@@ -1,3 +1,4 @@
+import { decodeAddress, decodeNumber, splitWords } from '../verify/abi.ts'
 import type { RawLog } from './log-ranges.ts'
 
 /** First topics of the events that change balances, and of the event that an upgraded proxy emits. */
@@ -29,24 +30,23 @@ export const NO_OWNER = '0'.repeat(40)
 /** Thrown for a log that isn't a well-formed event of its standard. */
 export class MalformedLogError extends Error {}
 
-const ADDRESS_WORD = /^0x0{24}([0-9a-f]{40})$/i
-const HEX_PATTERN = /^0x[0-9a-f]*$/i
-
-function decodeAddress(word: string | undefined): string {
-  const address = ADDRESS_WORD.exec(word ?? '')?.[1]
-  if (address === undefined) throw new MalformedLogError('an address is malformed')
-  return address.toLowerCase()
+/** Returns the address in a word, without 0x. */
+function requireAddress(word = ''): string {
+  const address = decodeAddress(word)
+  if (address === null) throw new MalformedLogError('an address is malformed')
+  return address.slice(2)
 }
 
-function decodeNumber(word: string | undefined): bigint {
-  if (word?.length !== 66) throw new MalformedLogError('a number is malformed')
-  return BigInt(word)
+function requireNumber(word = ''): bigint {
+  const number = decodeNumber(word)
+  if (number === null) throw new MalformedLogError('a number is malformed')
+  return number
 }
 
-/** Splits data into words, each with 0x. */
 function splitLogData(data: string): string[] {
-  if (!HEX_PATTERN.test(data) || (data.length - 2) % 64 !== 0) throw new MalformedLogError('the data is malformed')
-  return Array.from({ length: (data.length - 2) / 64 }, (_, at) => `0x${data.slice(2 + at * 64, 66 + at * 64)}`)
+  const words = data === '0x' ? [] : splitWords(data)
+  if (words === null) throw new MalformedLogError('the data is malformed')
+  return words
 }
 
 /**
@@ -77,25 +77,25 @@ export function decodeChanges(log: RawLog, standard: Standard): Change[] {
   }
   if (topic === TOPICS.transfer) {
     const [from, to, value] = [...indexed, ...splitLogData(log.data)]
-    if (standard === 'erc721') return [{ kind: 'token', token: decodeNumber(value), to: decodeAddress(to) }]
+    if (standard === 'erc721') return [{ kind: 'token', token: requireNumber(value), to: requireAddress(to) }]
     return [
-      { kind: 'amount', token: null, from: decodeAddress(from), to: decodeAddress(to), amount: decodeNumber(value) },
+      { kind: 'amount', token: null, from: requireAddress(from), to: requireAddress(to), amount: requireNumber(value) },
     ]
   }
   if (topic !== TOPICS.consecutive || standard !== 'erc721') return []
   const [first, _from, to] = indexed
-  const range = { first: decodeNumber(first), last: decodeNumber(splitLogData(log.data)[0]), to: decodeAddress(to) }
+  const range = { first: requireNumber(first), last: requireNumber(splitLogData(log.data)[0]), to: requireAddress(to) }
   if (range.last < range.first) throw new MalformedLogError('a range ends before its start')
   return [{ kind: 'range', ...range }]
 }
 
 function decodeSingle([, from, to]: readonly string[], [token, amount]: readonly string[]): Change[] {
-  const ends = { from: decodeAddress(from), to: decodeAddress(to) }
-  return [{ kind: 'amount', token: decodeNumber(token), ...ends, amount: decodeNumber(amount) }]
+  const ends = { from: requireAddress(from), to: requireAddress(to) }
+  return [{ kind: 'amount', token: requireNumber(token), ...ends, amount: requireNumber(amount) }]
 }
 
 function decodeBatch([, from, to]: readonly string[], words: readonly string[]): Change[] {
-  const ends = { from: decodeAddress(from), to: decodeAddress(to) }
+  const ends = { from: requireAddress(from), to: requireAddress(to) }
   const [tokens, amounts] = [decodeList(words, words[0]), decodeList(words, words[1])]
   if (tokens.length !== amounts.length) throw new MalformedLogError('a batch has lists of different lengths')
   return tokens.map((token, at) => ({ kind: 'amount', token, ...ends, amount: amounts[at] ?? 0n }))
@@ -103,8 +103,8 @@ function decodeBatch([, from, to]: readonly string[], words: readonly string[]):
 
 /** Returns the list of numbers that begins at an offset in bytes. */
 function decodeList(words: readonly string[], offset: string | undefined): bigint[] {
-  const at = Number(decodeNumber(offset)) / 32
-  const length = Number(decodeNumber(words[at]))
+  const at = Number(requireNumber(offset)) / 32
+  const length = Number(requireNumber(words[at]))
   if (length > words.length - at - 1) throw new MalformedLogError('a list is longer than the data')
-  return words.slice(at + 1, at + 1 + length).map(decodeNumber)
+  return words.slice(at + 1, at + 1 + length).map((word) => requireNumber(word))
 }

@@ -63,7 +63,7 @@ export function createBlockSource(options: BlockSourceOptions): BlockSource {
   const { url: base, allowPrivate, userAgent, pace, timeoutMs } = options
   const gateway = new URL(base)
   const name = gateway.host
-  const asker = createFileRequester({
+  const requester = createFileRequester({
     allowPrivate,
     isTrusted: ({ origin }: URL) => origin === gateway.origin,
     userAgent,
@@ -92,7 +92,7 @@ export function createBlockSource(options: BlockSourceOptions): BlockSource {
     const timeLimit = startTimeLimit(timeoutMs, signal)
     const target = { ...checkTarget(`${base}/ipfs/${cid}?${query}`, true), label: `the IPFS gateway ${name}` }
     try {
-      const { response } = await asker.follow(target, timeLimit, { accept: type })
+      const { response } = await requester.follow(target, timeLimit, { accept: type })
       if (response.statusCode !== 200) {
         discardBody(response)
         const message = `${target.label} returned HTTP ${response.statusCode} for ${cid}`
@@ -128,7 +128,7 @@ export function createBlockSource(options: BlockSourceOptions): BlockSource {
     await exchange(request, signal, (body) => readCar(body, take))
   }
 
-  return { fetchBlock: checkedBlock, fetchFileBlocks, close: () => asker.close() }
+  return { fetchBlock: checkedBlock, fetchFileBlocks, close: () => requester.close() }
 }
 
 async function collectBytes(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {

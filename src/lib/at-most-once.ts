@@ -4,6 +4,7 @@ import { findMisspelledKey } from '../api/misspelled-key.ts'
 import { formatPath } from '../api/validate.ts'
 import { encode } from '../client/codec.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
+import { listSome } from '../core/list-some.ts'
 import { rejectOnAbort } from '../core/or-aborted.ts'
 import { terminalText } from '../core/terminal-text.ts'
 import { sleep } from '../core/time.ts'
@@ -347,7 +348,7 @@ async function reusedKeyError(
     ...(earlier.kind === endpoint ? [] : ['endpoint']),
     ...(earlier.request === null ? [] : findDifferences(JSON.parse(earlier.request.body), body)),
   ]
-  const shownFields = differs.slice(0, 3).join(', ') + (differs.length > 3 ? `, and ${differs.length - 3} more` : '')
+  const shownFields = listSome(differs.slice(0, 3), differs.length)
   return new GdnError(
     'idempotency_key_reused',
     `the idempotency key "${terminalText(idempotencyKey)}" was already used for another request${shownFields === '' ? '' : `, which differs in ${shownFields}`}`,

@@ -1,5 +1,6 @@
 import { type Attribute, isTraitType, parseDecimal } from '../api/traits.ts'
 import { count } from '../core/count.ts'
+import { listSome } from '../core/list-some.ts'
 import { mayBeMisspelled } from '../core/nearest.ts'
 import { quoted } from '../core/quoted.ts'
 import type { FindingPlace, Findings } from './finding.ts'
@@ -179,8 +180,7 @@ export class TraitChecks {
     const [first] = singles
     if (first === undefined) return
     const named = singles.slice(0, MAX_LISTED_VALUES).map(({ text, at }) => `${quoted(text)} (line ${at.line})`)
-    const more = singles.length > MAX_LISTED_VALUES ? ` and ${singles.length - MAX_LISTED_VALUES} more` : ''
-    const message = `${count(singles.length, 'value')} of ${quoted(tag)} ${singles.length === 1 ? 'is in only one row' : 'are each in only one row'}${among}: ${named.join(', ')}${more}`
+    const message = `${count(singles.length, 'value')} of ${quoted(tag)} ${singles.length === 1 ? 'is in only one row' : 'are each in only one row'}${among}: ${listSome(named, singles.length, ' and')}`
     const fix = 'Check that the values are spelled correctly.'
     this.#findings.add({ ...first.at, rule: 'value-once', message, fix })
   }

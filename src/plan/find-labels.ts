@@ -5,6 +5,7 @@ import {
   toOtherLabels,
 } from '../batch/identity/other-labels.ts'
 import { findOtherLabels, type Pair } from '../batch/identity/pairing.ts'
+import { MAX_LISTED_ROWS } from '../batch/rows/max-listed-rows.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { GdnError } from '../core/errors.ts'
 import { assignedNfts, readMintLabels } from '../state/known-nfts.ts'
@@ -14,7 +15,6 @@ import type { Candidate } from './find-nfts.ts'
 
 /** Maximum number of labels. If the NFTs have more labels, the manifest isn't that of a moved drop. */
 const MAX_LABELS = 20
-const MAX_LISTED_ROWS = 50
 const PAGE_SIZE = 1_000
 
 /**

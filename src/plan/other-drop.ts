@@ -1,10 +1,10 @@
 import { isFileField } from '../batch/rows/field-changes.ts'
+import { MAX_LISTED_ROWS } from '../batch/rows/max-listed-rows.ts'
 import { formatKey } from '../batch/rows/row-key.ts'
 import { GdnError } from '../core/errors.ts'
 import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
-const MAX_LISTED_ROWS = 50
 /** Minimum number of matching rows for a refusal. If there are fewer, all of them may have been edited. */
 const MIN_REFUSED = 5
 /** Minimum share of NFTs whose content differs from their rows, for gdn to assume another drop. */

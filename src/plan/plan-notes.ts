@@ -2,6 +2,7 @@ import { formatLabel, formatLabels, MISSING_LABEL_NOTE } from '../batch/identity
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import { formatIdsHint } from '../batch/rows/added-id.ts'
 import { count } from '../core/count.ts'
+import { listSome } from '../core/list-some.ts'
 import type { PlanCounts } from './planned.ts'
 import type { Tally } from './tally.ts'
 
@@ -120,8 +121,7 @@ function formatRemovedRowNotes({
       ? '. Without an id, an edited row is a new row, and would be minted as an additional NFT'
       : ''
   const notes = [`${rows} no longer in the manifest${edited}`]
-  const more = count > firstNames.length ? `, and ${count - firstNames.length} more` : ''
-  if (firstNames.length > 0) notes.push(`Without a row: ${firstNames.join(', ')}${more}`)
+  if (firstNames.length > 0) notes.push(`Without a row: ${listSome(firstNames, count)}`)
   const nfts = count === 1 ? 'Its NFT is' : 'Their NFTs are'
   const burnMethod = isShuffled ? 'by gdn nft burn' : 'by a plan that was saved with --prune and --out'
   if (hasUpdates) notes.push(`${nfts} burned only ${burnMethod}`)

@@ -5,6 +5,7 @@ import { ReferenceLookup } from '../batch/identity/server-names.ts'
 import { formatKey, isContentKey, rowReferenceId } from '../batch/rows/row-key.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { GdnError } from '../core/errors.ts'
+import { listSome } from '../core/list-some.ts'
 import { shortenTo } from '../core/shorten.ts'
 import { listIds } from '../operations/reconcile/listing.ts'
 import { listNftsWithoutRow, type RemovedRow, removedRows } from '../state/draft-rows.ts'
@@ -118,8 +119,8 @@ export async function readNftsWithoutRowNames(source: NftSource, ids: readonly s
     source,
     first.map((nftGdnId) => ({ nftGdnId })),
   )
-  const more = ids.length > MAX_LISTED_ROWS ? `, and ${ids.length - MAX_LISTED_ROWS} more` : ''
-  return `Without a row: ${first.map((id) => formatNft(id, records.get(id))).join(', ')}${more}`
+  const names = first.map((id) => formatNft(id, records.get(id)))
+  return `Without a row: ${listSome(names, ids.length)}`
 }
 
 /** Formats an NFT with its title and token ID: `8d3… ("Dusk", token 7)`. */

@@ -1,7 +1,7 @@
 import { GdnError, isInterruption } from '../core/errors.ts'
 import { sha256Hex } from '../core/sha256-hex.ts'
 import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
-import { provenanceOfCall } from '../verify/abi.ts'
+import { decodeNumber, provenanceOfCall } from '../verify/abi.ts'
 import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
 import type { Difference } from '../verify/compare-metadata.ts'
 import { readMintedUris } from '../verify/minted-uris.ts'
@@ -65,7 +65,7 @@ export async function readFirstTokenId(
   block?: string,
 ): Promise<bigint> {
   const next = requireData(await callOnce(chain, { to, data: provenanceOfCall(hash) }, block))
-  return next === null || !/^0x[0-9a-f]{64}$/i.test(next) ? 0n : BigInt(next)
+  return next === null ? 0n : (decodeNumber(next) ?? 0n)
 }
 
 /** Returns the row number in minted metadata, which is a slot if the rows are shuffled; null if there is none. */

@@ -1,13 +1,13 @@
 import { withTimeout } from '../core/with-timeout.ts'
 
 /** Time limit for the cleanup after a failed start, so that the error is reported soon. */
-const CLOSE_WITHIN_MS = 3000
+const CLOSE_FAILED_WITHIN_MS = 3000
 
 /**
  * Closes all resources that a failed start has opened. Ignores errors, because the start's own error must be reported.
  */
 export async function closeFailed(undo: (() => unknown)[]): Promise<void> {
-  await withTimeout(closeAll(undo), CLOSE_WITHIN_MS).catch(() => {})
+  await withTimeout(closeAll(undo), CLOSE_FAILED_WITHIN_MS).catch(() => {})
 }
 
 /**

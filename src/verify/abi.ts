@@ -73,8 +73,11 @@ export function splitWords(hex: string): string[] | null {
   )
 }
 
+/** Returns whether data is exactly one word. */
+export const isWord = (hex: string): boolean => /^0x[0-9a-f]{64}$/i.test(hex)
+
 /** Decodes the number that a call returned. Returns null if the data isn't exactly one word. */
-export const decodeNumber = (hex: string): bigint | null => (/^0x[0-9a-f]{64}$/i.test(hex) ? BigInt(hex) : null)
+export const decodeNumber = (hex: string): bigint | null => (isWord(hex) ? BigInt(hex) : null)
 
 /** Decodes the list of addresses that a call returned, in lower case. Returns null if the data isn't such a list. */
 export function decodeAddresses(hex: string): string[] | null {

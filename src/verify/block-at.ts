@@ -1,4 +1,5 @@
 import { GdnError } from '../core/errors.ts'
+import { hexQuantity } from '../core/hex-quantity.ts'
 import type { ChainReader } from './chain-reader.ts'
 
 export interface Block {
@@ -16,7 +17,7 @@ type Node = Pick<ChainReader, 'request' | 'origin'>
  * @throws GdnError `bad_answer`
  */
 export async function readBlockAt(node: Node, which: number | 'latest' | 'finalized'): Promise<Block | null> {
-  const name = typeof which === 'number' ? `0x${which.toString(16)}` : which
+  const name = typeof which === 'number' ? hexQuantity(which) : which
   const response = await node.request('eth_getBlockByNumber', [name, false])
   if ('error' in response) {
     // Nodes that don't support finality reject tags such as `finalized`.

@@ -1,7 +1,7 @@
 import { CID } from 'multiformats/cid'
 import { create as createDigest } from 'multiformats/hashes/digest'
 import { GdnError } from '../core/errors.ts'
-import { digestSlot } from './abi.ts'
+import { digestSlot, isWord } from './abi.ts'
 import type { CallResult, ChainReader } from './chain-reader.ts'
 
 /** Maximum number of tokens that a gdn backend mints with one metadata directory. */
@@ -41,7 +41,7 @@ export async function readMintedUris(
 
 /** Returns the digest in a word, or null if the word is 0. */
 function parseDigest(word: CallResult | undefined): Buffer | null {
-  if (word?.kind === 'value' && /^0x[0-9a-f]{64}$/i.test(word.data)) {
+  if (word?.kind === 'value' && isWord(word.data)) {
     return /^0x0+$/.test(word.data) ? null : Buffer.from(word.data.slice(2), 'hex')
   }
   throw new GdnError(

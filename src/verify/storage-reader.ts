@@ -2,6 +2,7 @@ import type { RetryClock } from '../client/retry-clock.ts'
 import { retryRead } from '../client/retry-read.ts'
 import type { Transport } from '../client/transport.ts'
 import { GdnError } from '../core/errors.ts'
+import { CID_PATTERN } from '../core/ipfs-url.ts'
 import { parseJson } from '../core/json.ts'
 
 /**
@@ -32,7 +33,7 @@ interface StorageReaderOptions {
 }
 
 const TIMEOUT_MS = 30_000
-const IPFS_URL = /^ipfs:\/\/((?:Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120})(?:\/[^?#\p{Cs}]*)?)$/u
+const IPFS_URL = new RegExp(`^ipfs://((?:${CID_PATTERN.source})(?:/[^?#\\p{Cs}]*)?)$`, 'u')
 
 /** Returns the gateway URL for an ipfs URL, or null for any other URL. */
 export function toGatewayUrl(gateway: string, ipfsUrl: string): string | null {

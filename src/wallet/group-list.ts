@@ -1,4 +1,5 @@
 import { GdnError, type Place } from '../core/errors.ts'
+import { listSome } from '../core/list-some.ts'
 import { receiverKey } from '../manifest/receiver-list.ts'
 import type { AddressBook } from './address-book.ts'
 import { isValidName } from './names.ts'
@@ -49,6 +50,6 @@ function memberAddress(book: AddressBook, member: string): string | null {
 
 function formatNote(group: string, repeated: readonly string[]): string | null {
   if (repeated.length === 0) return null
-  const more = repeated.length > MAX_LISTED_MEMBERS ? ` and ${repeated.length - MAX_LISTED_MEMBERS} more` : ''
-  return `@${group} has several members with the same address, which count as one: ${repeated.slice(0, MAX_LISTED_MEMBERS).join(', ')}${more}`
+  const members = listSome(repeated.slice(0, MAX_LISTED_MEMBERS), repeated.length, ' and')
+  return `@${group} has several members with the same address, which count as one: ${members}`
 }

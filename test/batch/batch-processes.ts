@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +8,7 @@ import { onTestFinished } from 'vitest'
 import type { BatchSummary } from '../../src/batch/types.ts'
 import type { RequestOf } from '../../src/client/api-client.ts'
 import type { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
+import { listenLocally } from '../helpers/http-server.ts'
 import { seededFrom } from '../helpers/seed.ts'
 
 const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
@@ -61,9 +61,9 @@ export async function listen(api: FakeHostedApi, idempotency: boolean, seed: num
       return response.writeHead(answer.status, headers).end(JSON.stringify(answer.json))
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { url, close } = await listenLocally(server)
+  onTestFinished(close)
+  return url
 }
 
 /**

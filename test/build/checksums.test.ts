@@ -1,14 +1,13 @@
 /** @module-tag slow */
 import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { listenLocally } from '../helpers/http-server.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../.github/checksums.mjs', import.meta.url))
 const TOOLS = 'src/build/tools'
@@ -35,12 +34,11 @@ async function project(
     return response
       .writeHead(200, { 'content-type': 'application/json' })
       .end(JSON.stringify({ name, 'dist-tags': { latest: version }, versions: { [version]: entry } }))
-  }).listen(0, '127.0.0.1')
-  await once(registry, 'listening')
+  })
+  const { url, close } = await listenLocally(registry)
   const folder = await mkdtemp(join(tmpdir(), 'gdn-checksums-'))
   onTestFinished(async () => {
-    registry.closeAllConnections()
-    registry.close()
+    await close()
     await rm(folder, { recursive: true })
   })
   const root = { name: 'project', version: '1.0.0', optionalDependencies: { 'native-other': '1.0.0' } }
@@ -56,7 +54,7 @@ async function project(
   const { exitCode, stdout } = await execa(process.execPath, [SCRIPT], {
     cwd: folder,
     env: {
-      npm_config_registry: `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`,
+      npm_config_registry: `${url}/`,
       npm_config_cache: join(folder, 'cache'),
       npm_config_userconfig: join(folder, 'npmrc'),
       npm_config_fetch_retries: '0',

@@ -7,13 +7,11 @@ import { describe, expect, test } from 'vitest'
 import { createIo, type IoSettings } from '../../src/cli/io/io.ts'
 import { reportError } from '../../src/cli/render/report-error.ts'
 import { GdnError } from '../../src/core/errors.ts'
-import { insertAccount } from '../../src/server/store/accounts.ts'
 import { openStore } from '../../src/server/store/open-store.ts'
-import { insertRequest } from '../../src/server/store/requests.ts'
 import { listKnownCollections } from '../../src/state/known-collections.ts'
 import { openState } from '../../src/state/open-state.ts'
 import { enterCollections } from '../helpers/known-collections.ts'
-import { insertCollection, insertNfts } from '../helpers/rows.ts'
+import { insertAccountAndRequest, insertCollection, insertNfts } from '../helpers/rows.ts'
 import { folder } from './batch/drop.ts'
 import { CONTRACT, fakeApi, OWNER } from './fake-api.ts'
 import { cli, tempHome } from './harness.ts'
@@ -30,15 +28,14 @@ async function report(error: unknown, settings: Partial<IoSettings> = {}) {
 /** Creates a backend's database with one collection. */
 async function databaseWithNfts(path: string, nfts: number): Promise<void> {
   const { db, close } = await openStore(path)
-  await insertAccount(db, { id: 'a', email: null, created_at: 0 })
-  await insertRequest(db, {
-    ...{ id: 'r', account_id: 'a', endpoint: 'createcollection', idempotency_key: null, body_hash: '' },
-    ...{ response: '', accepted_at: 0 },
-  })
+  await insertAccountAndRequest(db, { accepted_at: 0 })
   await insertCollection(db, {
-    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'Tide', symbol: 'T' },
-    ...{ wallet_address: OWNER, contract_address: CONTRACT, factory_address: CONTRACT, description: null, image: null },
-    ...{ enable_api: 1, enable_transfer: 0, is_locked: 0, status: 'deployed', next_token_id: '4', next_attempt_at: 0 },
+    name: 'Tide',
+    symbol: 'T',
+    contract_address: CONTRACT,
+    factory_address: CONTRACT,
+    enable_transfer: 0,
+    next_token_id: '4',
   })
   const nft = { request_id: 'r', collection_id: 'c', receiver: OWNER, metadata: '{}', next_attempt_at: 0 }
   await insertNfts(

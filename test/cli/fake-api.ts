@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { HEADERS } from '../../src/api/headers.ts'
 import { OWNER } from '../helpers/addresses.ts'
+import { listenLocally } from '../helpers/http-server.ts'
 
 export interface Call {
   path: string
@@ -76,17 +76,14 @@ export async function fakeApi(handlers: Record<string, Handler>): Promise<FakeAp
     })
     response.end(JSON.stringify(reply.body))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { url, close } = await listenLocally(server)
   onTestFinished(async () => {
-    await new Promise((resolve) => {
-      server.close(resolve)
-      server.closeAllConnections()
-    })
+    await close()
     const unused = Object.keys(handlers).filter((name) => name !== '*' && !used.has(name))
     if (unused.length > 0) throw new Error(`nobody asked for ${unused.join(', ')}`)
   })
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     calls,
     bodies: (name) => calls.filter(({ path }) => path.endsWith(`/${name}`)).map(({ body }) => body),
   }

@@ -1,12 +1,11 @@
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { pathToFileURL } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { seriousViolations } from '../helpers/axe.ts'
 import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
+import { listenLocally } from '../helpers/http-server.ts'
 import { png, QUARTERS } from '../helpers/images.ts'
 import { folder, service, TARGET } from './batch/drop.ts'
 import { fakeApi, OWNER } from './fake-api.ts'
@@ -27,13 +26,10 @@ async function listener() {
   const server = createServer((request, response) => {
     called.push(request.url ?? '')
     response.end()
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  return { called, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  const { url, close } = await listenLocally(server)
+  onTestFinished(close)
+  return { called, url }
 }
 
 const HEADER = 'title,description,image,receiver,attr:mood'

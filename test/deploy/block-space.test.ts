@@ -1,9 +1,9 @@
 /** @module-tag slow */
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import { expect, onTestFinished, test } from 'vitest'
+import { listenLocally } from '../helpers/http-server.ts'
 import { FOLDER, readDeployFile } from './folder.ts'
 
 const SCRIPT = join(FOLDER, 'block-space.mjs')
@@ -19,12 +19,9 @@ async function network(gasLimit: number, gasUsed: number): Promise<string> {
     const block = { number: params[0], timestamp, gasLimit: hex(gasLimit), gasUsed: hex(gasUsed) }
     response.end(JSON.stringify({ jsonrpc: '2.0', id, result: method === 'eth_blockNumber' ? '0x1000' : block }))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { url, close } = await listenLocally(server)
+  onTestFinished(close)
+  return url
 }
 
 test('prints how many NFTs fit into a network, from gas limit, block time and the gas already used', async () => {

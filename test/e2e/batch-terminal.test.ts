@@ -3,13 +3,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { OWNER } from '../helpers/addresses.ts'
 import { gate } from '../helpers/gate.ts'
 import { makeHome } from '../helpers/gdn.ts'
 import { GDN_BIN } from '../helpers/gdn-bin.ts'
+import { listenLocally } from '../helpers/http-server.ts'
 import { atTerminal, CTRL_C, HAS_PTY, HIDE_CURSOR, SHOW_CURSOR } from '../helpers/terminal.ts'
 
 const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
@@ -54,10 +54,10 @@ async function service(until: (request: number) => Promise<unknown> | undefined)
       'blockchains-without-value': '*',
     })
     response.end(JSON.stringify(answer ?? { error: { title: 'Not Found', message: name } }))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, minted }
+  })
+  const { url, close } = await listenLocally(server)
+  onTestFinished(close)
+  return { url, minted }
 }
 
 async function drop(rows: number, until: Parameters<typeof service>[0] = () => undefined) {

@@ -1,7 +1,5 @@
-import { once } from 'node:events'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -11,6 +9,7 @@ import { mintGasLimit } from '../../src/server/chain/evm/gas-limits.ts'
 import { freshDataDir, until, WALLETS, withStore } from '../helpers/backend.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { type HoldingProxy, startHoldingProxy } from '../helpers/holding-proxy.ts'
+import { listenLocally } from '../helpers/http-server.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 
 /** The most that one NFT alone can cost, in wei. */
@@ -43,18 +42,14 @@ async function startFiles() {
   const send = (response: ServerResponse) =>
     response.setHeader('content-type', 'image/png').end(Buffer.from('89504e470d0a1a0a', 'hex'))
   const server = createServer((_, response) => void (isOpen ? send(response) : waiting.push(response)))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     open() {
       isOpen = true
       for (const response of waiting.splice(0)) send(response)
     },
-    close() {
-      server.closeAllConnections()
-      server.close()
-    },
+    close,
   }
 }
 

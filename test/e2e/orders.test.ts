@@ -1,11 +1,11 @@
 /** @module-tag slow */
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { OWNER } from '../helpers/addresses.ts'
 import { freshDataDir, withStore } from '../helpers/backend.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 import { type HoldingProxy, startHoldingProxy } from '../helpers/holding-proxy.ts'
+import { listenLocally } from '../helpers/http-server.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 
 const RECEIVER = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
@@ -140,8 +140,8 @@ describe('a single command on a server without idempotency, like the hosted one'
       response.writeHead(200, { 'content-type': 'application/json' })
       response.end(JSON.stringify(answer(request.url?.replace('/api/v1/', '') ?? '', body)))
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    proxy = await startHoldingProxy(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const { url } = await listenLocally(server)
+    proxy = await startHoldingProxy(url)
     env = { GDN_BASE_URL: proxy.url, GDN_API_KEY: 'key', GDN_BLOCKCHAIN: 'polygon' }
   })
 

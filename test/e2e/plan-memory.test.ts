@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { operationDigest } from '../../src/api/operation-digest.ts'
 import { referenceScope, rowReferenceId } from '../../src/batch/rows/row-key.ts'
 import { WALLETS } from '../helpers/backend.ts'
 import { GDN_BIN } from '../helpers/gdn-bin.ts'
+import { listenLocally } from '../helpers/http-server.ts'
 import { report } from '../helpers/seed.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
@@ -63,12 +63,9 @@ async function mintedService(rows: number): Promise<string> {
     response.writeHead(answer === undefined ? 404 : 200, headers)
     response.end(JSON.stringify(answer?.(JSON.parse(Buffer.concat(chunks).toString()) as never) ?? { error: {} }))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { url, close } = await listenLocally(server)
+  onTestFinished(close)
+  return url
 }
 
 /** Returns the lines that `gdn plan` prints for this many rows, and its peak memory in MB. */

@@ -1,7 +1,6 @@
 /** @module-tag slow */
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { KnownCollection } from '../../src/state/known-collections.ts'
@@ -11,6 +10,7 @@ import { cli } from '../cli/harness.ts'
 import { OWNER } from '../helpers/addresses.ts'
 import { startEnsNode } from '../helpers/ens-node.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+import { listenLocally } from '../helpers/http-server.ts'
 import { enterCollections } from '../helpers/known-collections.ts'
 import { filesHolding } from '../helpers/leaks.ts'
 import { atTerminal, CTRL_C, HAS_PTY } from '../helpers/terminal.ts'
@@ -38,9 +38,9 @@ async function server(): Promise<string> {
     const refusal = { error: { title: 'Unauthorized', message: 'unknown key' } }
     response.end(JSON.stringify(isKnown ? { requests, response: { isgdnnft: false } } : refusal))
   })
-  await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void listening.close())
-  return `http://127.0.0.1:${(listening.address() as AddressInfo).port}`
+  const { url, close } = await listenLocally(listening)
+  onTestFinished(close)
+  return url
 }
 
 const request = async (file: string) => JSON.parse(await readFile(file, 'utf8')).body

@@ -2,11 +2,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 import { GDN_BIN } from '../helpers/gdn-bin.ts'
+import { listenLocally } from '../helpers/http-server.ts'
 import { atTerminal, CTRL_C, HAS_PTY } from '../helpers/terminal.ts'
 
 const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
@@ -33,13 +33,10 @@ async function server({ shows = false } = {}): Promise<{ url: string; asked: Pro
     )
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ requests, nft_gdn_ids }))
-  }).listen(0, '127.0.0.1')
-  await once(listing, 'listening')
-  onTestFinished(() => {
-    listing.closeAllConnections()
-    listing.close()
   })
-  return { url: `http://127.0.0.1:${(listing.address() as AddressInfo).port}`, asked }
+  const { url, close } = await listenLocally(listing)
+  onTestFinished(close)
+  return { url, asked }
 }
 
 /** Responds to getnfts with a record for each ID, and with a rate limit that delays nothing. */

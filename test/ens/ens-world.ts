@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import {
   type Abi,
@@ -18,6 +17,7 @@ import {
 import { generatePrivateKey, privateKeyToAccount, sign } from 'viem/accounts'
 import { mainnet } from 'viem/chains'
 import { compileSolidity, readSources } from '../../src/build/contracts.mjs'
+import { listenLocally } from '../helpers/http-server.ts'
 import { type PlainAnvil, startPlainAnvil } from '../helpers/plain-anvil.ts'
 
 const HERE = fileURLToPath(new URL('.', import.meta.url))
@@ -136,18 +136,14 @@ export async function startGateway(record: Hex): Promise<TestGateway> {
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ data: body }))
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await listenLocally(server)
   const gateway: TestGateway = {
-    url: `http://127.0.0.1:${port}`,
-    host: `127.0.0.1:${port}`,
+    url,
+    host: new URL(url).host,
     signer: privateKeyToAccount(key).address,
     asked: [],
     answer: null,
-    async close() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    close,
   }
   return gateway
 }

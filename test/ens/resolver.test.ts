@@ -1,13 +1,13 @@
 /** @module-tag slow */
 import { createHash } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { getAddress, type Hex, hexToBytes } from 'viem'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createLightTransport } from '../../src/client/light-transport.ts'
 import type { GdnError } from '../../src/core/errors.ts'
 import { createGatewayClient } from '../../src/ens/gateway.ts'
 import { createEnsResolver, type EnsNetwork, type EnsResolverOptions } from '../../src/ens/resolver.ts'
+import { listenLocally } from '../helpers/http-server.ts'
 import { type EnsWorld, FIXTURES, startEnsWorld, startGateway, type TestGateway } from './ens-world.ts'
 
 const ETHEREUM = { name: 'ethereum', chainId: 1 }
@@ -292,12 +292,9 @@ async function startNode(answer: (method: string, params: unknown) => unknown): 
       response.end(JSON.stringify({ jsonrpc: '2.0', id, ...(body as object) }))
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v2/a-key-that-is-secret`
+  const { url, close } = await listenLocally(server)
+  onTestFinished(close)
+  return `${url}/v2/a-key-that-is-secret`
 }
 
 async function fromAnvil(method: string, params: unknown): Promise<object> {

@@ -1,7 +1,7 @@
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import { sleep } from '../../src/core/time.ts'
+import { listenLocally } from './http-server.ts'
 
 const LOOK_EVERY_MS = 100
 const LOOK_WITHIN_MS = 2000
@@ -136,15 +136,14 @@ export async function startBalancer(places: () => readonly string[]): Promise<Ba
   const server = createServer((incoming, response) => {
     serve(incoming, response).catch(() => response.destroy())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     counts,
     async close() {
       closed = true
       agent.destroy()
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
+      await close()
       await discovering
       await Promise.all(watching)
     },

@@ -9,10 +9,9 @@ import { freezeNft } from '../../src/server/services/freeze-nft.ts'
 import type { ServiceDeps } from '../../src/server/services/services.ts'
 import { updateNft } from '../../src/server/services/update-nft.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
-import { insertRequest } from '../../src/server/store/requests.ts'
 import type { Db } from '../../src/server/store/schema.ts'
 import { WALLETS } from './backend.ts'
-import { insertCollection, insertNfts } from './rows.ts'
+import { insertAccountAndRequest, insertCollection, insertNfts } from './rows.ts'
 
 const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const NFT = '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'
@@ -21,14 +20,13 @@ const { abi } = gdnCollection
 
 /** Adds a deployed NFT in a collection that permits all changes. */
 export async function addChangeable(db: Db): Promise<void> {
-  await db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
-  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
-  await insertRequest(db, { ...request, accepted_at: 1 })
+  await insertAccountAndRequest(db, { accepted_at: 1 })
   await insertCollection(db, {
-    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
-    ...{ wallet_address: OWNER, contract_address: CONTRACT, factory_address: 'f', enable_api: 1, enable_transfer: 0 },
-    ...{ is_locked: 0, description: null, image: null, status: 'deployed', next_token_id: '2', next_attempt_at: 0 },
-    ...{ dynamic: 1, enable_burn: 1 },
+    contract_address: CONTRACT,
+    enable_transfer: 0,
+    next_token_id: '2',
+    dynamic: 1,
+    enable_burn: 1,
   })
   await insertNfts(db, [
     {

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listenLocally } from './http-server.ts'
 import { pngNamed } from './images.ts'
 
 /** Handles one request. `count` is the number of requests for this path so far, including this one. */
@@ -69,13 +69,10 @@ export async function startFileServer(
     const handler = Object.hasOwn(handlers, path) ? handlers[path] : undefined
     ;(handler ?? bytes(contentOf(path)))(request, response, count)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     requests,
-    async close() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    close,
   }
 }

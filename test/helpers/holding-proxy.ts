@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { forward } from './forward.ts'
+import { listenLocally } from './http-server.ts'
 
 export interface HoldingProxy {
   url: string
@@ -33,9 +33,9 @@ export async function startHoldingProxy(target: string): Promise<HoldingProxy> {
     response.writeHead(status, { ...headers, 'content-length': body.length })
     response.end(body)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     hold(endpoint) {
       holding = endpoint
       kept = new Promise((resolve) => {
@@ -47,11 +47,9 @@ export async function startHoldingProxy(target: string): Promise<HoldingProxy> {
       for (const response of open) response.destroy()
       open.clear()
     },
-    close: () =>
-      new Promise((resolve) => {
-        for (const response of open) response.destroy()
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    async close() {
+      for (const response of open) response.destroy()
+      await close()
+    },
   }
 }

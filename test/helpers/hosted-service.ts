@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { listenLocally } from './http-server.ts'
 
 export interface HostedNft {
   id: string
@@ -147,20 +147,17 @@ export async function startHostedService(options: HostedOptions = {}): Promise<H
     }
     say(response, 200, await act(JSON.parse(Buffer.concat(chunks).toString()) as Body), policy)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { url, close } = await listenLocally(server)
 
   const service: HostedService = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     apiKey,
     nfts,
     get tooFast() {
       return tooFast
     },
     mintByOther: (nft) => mint({ ...nft, by: 'other' }),
-    async close() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    close,
   }
   return service
 }

@@ -1,4 +1,4 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 
 export interface SeenRequest {
@@ -17,6 +17,18 @@ export interface HttpServer {
   url: string
   seen: SeenRequest[]
   close(): Promise<void>
+}
+
+/** Starts a server on a free port of this machine. */
+export async function listenLocally(server: Server): Promise<Pick<HttpServer, 'url' | 'close'>> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
 }
 
 /** A scripted HTTP server: the n-th reply for the n-th request, then the last one for all others. */
@@ -50,15 +62,7 @@ export async function startHttpServer(
     outgoing.writeHead(reply.status ?? 200, { 'content-type': type, ...reply.headers })
     outgoing.end(reply.body ?? reply.text ?? JSON.stringify(reply.json ?? {}))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    seen,
-    async close() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
+  return { ...(await listenLocally(server)), seen }
 }
 
 export interface TcpServer {

@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { listenLocally } from './http-server.ts'
 
 /** Strings that look like CIDs. Their content doesn't matter here. */
 export const METADATA_CID = `bafybei${'a'.repeat(52)}`
@@ -46,11 +45,8 @@ export async function serveImage({ image, metadata = {}, request, isOurs = true 
     const file = files[url] ?? null
     if (file === null) response.statusCode = 404
     return response.end(file)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked: requests }
+  const { url, close } = await listenLocally(server)
+  onTestFinished(close)
+  return { url, asked: requests }
 }

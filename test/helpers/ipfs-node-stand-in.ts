@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { CarReader } from '@ipld/car/reader'
 import { parseCid } from '../../src/ipfs/cid.ts'
 import { createFileStorage } from '../../src/server/storage/files.ts'
+import { listenLocally } from './http-server.ts'
 import { MemoryBlockTable } from './memory-block-table.ts'
 
 export interface IpfsNodeStandIn {
@@ -130,18 +130,15 @@ export async function startIpfsNode(
     },
   }
 
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { url, close } = await listenLocally(server)
   const standIn: IpfsNodeStandIn = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     seen: [],
     pinned: new Set(),
     blocks,
     content: (bytes) => bytes,
     refuse: () => null,
-    async close() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    close,
   }
   return standIn
 }

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { createPublicClient, http } from 'viem'
 import { expect } from 'vitest'
 import { sleep } from '../../src/core/time.ts'
 import { freshDataDir } from './backend.ts'
 import { COLLECTION_ABI } from './collection-abi.ts'
+import { listenLocally } from './http-server.ts'
 import { expectLedger } from './ledger.ts'
 import { expectNoProcesses } from './processes.ts'
 import { type ServedBackend, serve } from './served-backend.ts'
@@ -34,9 +34,7 @@ async function startFiles(random: () => number) {
     response.setHeader('content-type', 'image/png')
     response.end(Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.from(String(request.url))]))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, close: () => server.close() }
+  return await listenLocally(server)
 }
 
 /** Sends one POST. Returns null without a complete response. */

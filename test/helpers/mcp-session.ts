@@ -1,5 +1,4 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { parseIoSettings } from '../../src/cli/connect/settings-of-argv.ts'
@@ -13,6 +12,7 @@ import type { Tool } from '../../src/cli/mcp/tools.ts'
 import { run } from '../../src/cli/run.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { forward } from './forward.ts'
+import { listenLocally } from './http-server.ts'
 import { hurriedClock } from './hurried-clock.ts'
 
 /** A session of `gdn mcp` in this process. */
@@ -105,19 +105,15 @@ export async function startRecordingProxy(target: () => string): Promise<Recordi
     response.writeHead(status, { ...headers, 'content-length': body.length })
     response.end(body)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     record(to) {
       onKey = to
     },
     lose(then) {
       onLost = then
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    close,
   }
 }

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listenLocally } from './http-server.ts'
 
 interface Pin {
   requestid: string
@@ -55,17 +55,14 @@ export async function startPinningService(token: string): Promise<PinningStandIn
     pin.status = standIn.next(pin)
     answer(200, pin)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { url, close } = await listenLocally(server)
   const standIn: PinningStandIn = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/psa`,
+    url: `${url}/psa`,
     pins: [],
     seen: [],
     next: () => 'pinned',
     hangUp: () => false,
-    async close() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    close,
   }
   return standIn
 }

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { parseTransaction } from 'viem'
 import type { Hex } from '../../src/server/chain/evm/network.ts'
+import { listenLocally } from './http-server.ts'
 
 /** A provider's endpoint of a network, with standard methods only and its own limits. */
 export interface PublicEndpoint {
@@ -90,10 +90,9 @@ export async function startPublicEndpoint(target: string, rules: Rules = {}): Pr
   const server = createServer((request, response) => {
     handle(request, response).catch(() => response.destroy())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     get floor() {
       return floor
     },
@@ -106,11 +105,7 @@ export async function startPublicEndpoint(target: string, rules: Rules = {}): Pr
     get tooLong() {
       return counts.tooLong
     },
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    close,
   }
 }
 

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { sleep } from '../../src/core/time.ts'
+import { listenLocally } from './http-server.ts'
 
 const FAULTS = ['refused', 'cut', 'limited', 'lost', 'silent', 'silent-after', 'late', 'twice'] as const
 type Fault = (typeof FAULTS)[number]
@@ -78,19 +78,14 @@ export async function startRpcFaultProxy(
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     counts,
     heal() {
       share = 0
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    close,
   }
 }
 

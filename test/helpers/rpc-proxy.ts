@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { sleep } from '../../src/core/time.ts'
+import { listenLocally } from './http-server.ts'
 
 export interface ProxiedCall {
   id: number
@@ -71,17 +71,13 @@ export async function startRpcProxy(target: string, options: RpcProxyOptions = {
   const server = createServer((request, response) => {
     serve(request, response).catch(() => response.destroy())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     calls,
     requests,
     count: (method) => calls.filter((call) => call.method === method).length,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    close,
   }
 }
 

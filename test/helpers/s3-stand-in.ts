@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listenLocally } from './http-server.ts'
 
 /** The parts of a request that AWS Signature Version 4 signs. */
 export interface SignedRequest {
@@ -193,18 +193,15 @@ export async function startS3(buckets: string[], { region = 'us-east-1', token =
     response.writeHead(request.method === 'POST' ? 200 : 204).end()
   }
 
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { url, close } = await listenLocally(server)
   const standIn: S3StandIn = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     objects: new Map(),
     seen: [],
     answer: () => null,
     content: (bytes) => bytes,
     uploads: new Map(),
-    async close() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    close,
   }
   return standIn
 }

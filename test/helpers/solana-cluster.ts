@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
 import { address, getCompiledTransactionMessageDecoder, getTransactionDecoder, lamports } from '@solana/kit'
 import { FailedTransactionMetadata, LiteSVM } from 'litesvm'
 import { base58btc } from 'multiformats/bases/base58'
 import { decodeTransaction } from '../../src/server/chain/solana/embedded/wire.ts'
+import { listenLocally } from './http-server.ts'
 
 /** A Solana cluster with JSON-RPC over HTTP that executes transactions. */
 export interface TestCluster {
@@ -188,9 +188,9 @@ async function startStandIn(slotMs: number): Promise<TestCluster> {
   const server = createServer((request, response) => {
     serve(request, response).catch(() => response.destroy())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     genesisHash,
     async fund(to, amount) {
       machine.setAccount({
@@ -207,11 +207,7 @@ async function startStandIn(slotMs: number): Promise<TestCluster> {
       isDropping = on
     },
     forget: (signature) => void executed.delete(signature),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    close,
   }
 }
 

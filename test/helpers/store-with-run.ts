@@ -1,8 +1,7 @@
 import type { Store } from '../../src/server/store/open-store.ts'
-import { insertRequest } from '../../src/server/store/requests.ts'
 import { startRun } from '../../src/server/store/runs.ts'
 import { freshDataDir, WALLETS } from './backend.ts'
-import { insertCollection, insertNfts } from './rows.ts'
+import { insertAccountAndRequest, insertCollection, insertNfts } from './rows.ts'
 import { openTestStore } from './test-database.ts'
 
 const [ALICE] = WALLETS
@@ -19,14 +18,8 @@ export interface StoreWithRun {
 export async function storeWithRun(): Promise<StoreWithRun> {
   const dir = await freshDataDir()
   const store = await openTestStore(dir.path)
-  await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
-  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
-  await insertRequest(store.db, { ...request, accepted_at: NOW, run: 'run' })
-  await insertCollection(store.db, {
-    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
-    ...{ wallet_address: ALICE, contract_address: ALICE, factory_address: ALICE, enable_api: 1, enable_transfer: 1 },
-    ...{ is_locked: 0, description: null, image: null, status: 'deployed', next_token_id: '1', next_attempt_at: NOW },
-  })
+  await insertAccountAndRequest(store.db, { accepted_at: NOW, run: 'run' })
+  await insertCollection(store.db)
   await startRun(store.db, { account_id: 'a', run: 'run', collection_id: 'c', started_at: NOW })
   let added = 0
   return {

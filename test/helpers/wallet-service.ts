@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { deriveAddress } from '../../src/keystore/private-key.ts'
+import { listenLocally } from './http-server.ts'
 
 export interface WalletService {
   url: string
@@ -61,14 +61,9 @@ export async function walletService(options: WalletServiceOptions = {}): Promise
     if (options.answer === undefined) json(response, 200, answerOf(wallet))
     else options.answer(response, wallet)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(async () => {
-    await new Promise((resolve) => {
-      server.close(resolve)
-      server.closeAllConnections()
-    })
-  })
-  service.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { url, close } = await listenLocally(server)
+  onTestFinished(close)
+  service.origin = url
   service.url = service.origin
   return service
 }

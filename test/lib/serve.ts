@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { HEADERS } from '../../src/api/headers.ts'
+import { listenLocally } from '../helpers/http-server.ts'
 import { Killer, type Service } from '../operations/world.ts'
 
 export interface Served {
@@ -50,18 +49,13 @@ export async function serve(service: Service): Promise<Served> {
       response.socket?.destroy()
     }
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { url, close } = await listenLocally(server)
   const served: Served = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     backend: null,
     onRequest: () => {},
     paths: [],
-    close: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+    close,
   }
   return served
 }

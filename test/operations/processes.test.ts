@@ -2,11 +2,11 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bundleProcess } from '../helpers/bundle-process.ts'
+import { listenLocally } from '../helpers/http-server.ts'
 import { report, seededRandom } from '../helpers/seed.ts'
 import { CONTRACT, inMemory } from './world.ts'
 
@@ -69,15 +69,11 @@ async function service(idempotency: boolean) {
     if (requests++ % 2 === 0) return void response.socket?.destroy()
     response.writeHead(200, headers).end(JSON.stringify(answer))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const { url, close } = await listenLocally(server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     created,
-    close: () => {
-      server.closeAllConnections()
-      server.close()
-    },
+    close,
   }
 }
 

@@ -13,10 +13,11 @@ import {
   RESERVED_EXTRA_KEYS,
   RESERVED_FILE_KEYS,
 } from '../metadata.ts'
+import { EVM_ADDRESS_PATTERN } from '../same-address.ts'
 import { API_VERSIONS } from '../versions.ts'
 import { conditionalSchema, type Json } from './json-schema.ts'
 
-export const EVM_ADDRESS = '0x[0-9a-fA-F]{40}'
+export const EVM_ADDRESS = EVM_ADDRESS_PATTERN.source.slice(1, -1)
 const SOLANA_ADDRESS = '[1-9A-HJ-NP-Za-km-z]{32,44}'
 
 /** Forms of addresses, as regular expressions without ^ and $. */

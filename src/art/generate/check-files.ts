@@ -2,6 +2,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, posix } from 'node:path'
 import { GdnError, systemCode } from '../../core/errors.ts'
 import { fileError } from '../../core/file-error.ts'
+import { listSome } from '../../core/list-some.ts'
 import { nearest } from '../../core/nearest.ts'
 import { quoted } from '../../core/quoted.ts'
 import { sha256Hex } from '../../core/sha256-hex.ts'
@@ -52,8 +53,7 @@ const MAX_LISTED_IMAGES = 4
 function sameSizeText(images: readonly ImageFile[]): string {
   if (images.length === 0) return ''
   const shownFiles = images.slice(0, MAX_LISTED_IMAGES).map(({ file, place }) => `${quoted(file)} (line ${place.line})`)
-  const more = images.length > MAX_LISTED_IMAGES ? ` and ${images.length - MAX_LISTED_IMAGES} more` : ''
-  return `, as ${images.length === 1 ? 'does' : 'do'} ${shownFiles.join(', ')}${more}`
+  return `, as ${images.length === 1 ? 'does' : 'do'} ${listSome(shownFiles, images.length, ' and')}`
 }
 
 /**

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sha256Hex } from '../../core/sha256-hex.ts'
 import { VERSION } from '../../core/version.ts'
+import { EDITION_FILE, MANIFEST_FILE } from '../../manifest/edition-files.ts'
 import { SHARP_VERSION } from '../render/load-sharp.ts'
 import type { Fit } from '../render/read-image.ts'
 import { EXTENSIONS } from '../render/renderer.ts'
@@ -13,12 +14,10 @@ import { manifestRows } from './manifest-rows.ts'
 import {
   checkOutput,
   DraftFolder,
-  EDITION_FILE,
   type EditionFile,
   findChanges,
   findUnfinishedFolders,
   IMAGE_FOLDER,
-  MANIFEST_FILE,
   type OutputChanges,
   PAGE_FILE,
   readOutput,

@@ -8,11 +8,9 @@ import { isFolder, pathExists } from '../../core/path-exists.ts'
 import { quoted } from '../../core/quoted.ts'
 import { sha256Hex } from '../../core/sha256-hex.ts'
 import { shellWord } from '../../core/shell-word.ts'
+import { EDITION_FILE, MANIFEST_FILE } from '../../manifest/edition-files.ts'
 import { type GeneratedImage, readIfUnchanged, writeSynced } from './image-job.ts'
 
-/** The file in an output folder that lists the images and their hashes. */
-export const EDITION_FILE = 'edition.json'
-export const MANIFEST_FILE = 'manifest.csv'
 export const IMAGE_FOLDER = 'images'
 export const PAGE_FILE = 'art.html'
 

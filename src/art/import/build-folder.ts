@@ -3,6 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { GdnError, systemCode } from '../../core/errors.ts'
 import { fileError } from '../../core/file-error.ts'
 import { shellWord } from '../../core/shell-word.ts'
+import { EDITION_FILE, MANIFEST_FILE } from '../../manifest/edition-files.ts'
 
 /** The folders of a build, and the names of their files. The paths are in the form that messages use. */
 export interface BuildFolder {
@@ -118,8 +119,8 @@ const readNames = async (path: string): Promise<string[] | null> => await readdi
 async function notABuildError(path: string, cwd: string, { files, folders }: Entries): Promise<GdnError> {
   const message = 'has no metadata files such as 1.json'
   if (folders.includes('json')) return inputError(join(path, 'json'), message, 'Generate the NFTs with HashLips first.')
-  if (files.includes('edition.json') && files.includes('manifest.csv')) {
-    const hint = `gdn art generate created this folder, which contains a manifest: ${shellWord(join(path, 'manifest.csv'))}`
+  if (files.includes(EDITION_FILE) && files.includes(MANIFEST_FILE)) {
+    const hint = `gdn art generate created this folder, which contains a manifest: ${shellWord(join(path, MANIFEST_FILE))}`
     return inputError(path, message, hint)
   }
   for (const name of ['build', 'assets']) {

@@ -17,6 +17,7 @@ import { type Drop, isListDrop, listDrops, readStoredList, readUploads } from '.
 import { addedRows, type RowLocation } from '../../state/rows.ts'
 import { refuseEditedRows } from '../rows/edited-rows.ts'
 import type { StoredRow } from '../rows/manifest-row.ts'
+import { MAX_LISTED_ROWS } from '../rows/max-listed-rows.ts'
 import { countOpenRows, countRowsByStatus } from '../rows/row-counts.ts'
 import { formatKey } from '../rows/row-key.ts'
 import { copyHash, parseRowParts, splitRowText } from '../rows/row-text.ts'
@@ -26,7 +27,6 @@ import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchOptions } from '../types.ts'
 import { isLargeShare } from './renumbered.ts'
 
-export const MAX_LISTED_ROWS = 50
 const MAX_MOVES = 3
 
 interface NamedRow {

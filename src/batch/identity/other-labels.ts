@@ -1,13 +1,14 @@
 import { MAX_REFERENCES_PER_REQUEST } from '../../api/endpoints/getreferences.ts'
 import { chunksOf } from '../../core/chunks-of.ts'
 import { GdnError } from '../../core/errors.ts'
+import { listSome } from '../../core/list-some.ts'
 import { shortenTo } from '../../core/shorten.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
 import { type RowLocation, readRowPage, readRowPages } from '../../state/rows.ts'
+import { MAX_LISTED_ROWS } from '../rows/max-listed-rows.ts'
 import { formatKey, toReferenceId } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
-import { MAX_LISTED_ROWS } from './claim.ts'
 import { MINT_OPERATIONS, ReferenceLookup } from './server-names.ts'
 
 export const MISSING_LABEL_NOTE =
@@ -57,8 +58,7 @@ export const formatLabel = (label: string): string => JSON.stringify(shortenTo(l
 
 export function formatLabels(labels: Iterable<string>): string {
   const all = [...labels]
-  const more = all.length > MAX_LABELS ? `, and ${all.length - MAX_LABELS} more` : ''
-  return `${all.slice(0, MAX_LABELS).map(formatLabel).join(', ')}${more}`
+  return listSome(all.slice(0, MAX_LABELS).map(formatLabel), all.length)
 }
 
 const OTHER_LABEL_HINT = [

@@ -3,6 +3,7 @@ import { isObject } from '../../core/json.ts'
 import { type Drop, isListDrop } from '../../state/drops.ts'
 import { pinnedNames, renamedInList, renamedReceivers } from '../../state/pinned-names.ts'
 import type { RowLocation } from '../../state/rows.ts'
+import { MAX_LISTED_ROWS } from '../rows/max-listed-rows.ts'
 import { formatKey } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchOptions } from '../types.ts'
@@ -18,8 +19,6 @@ export async function pinStoredNames(
   ensNames?.pin(pinned)
   return pinned
 }
-
-const MAX_LISTED_ROWS = 50
 
 /**
  * Returns the path of a run's list of receivers, or null if the run has no list or read the list from standard input.

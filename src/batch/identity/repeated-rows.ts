@@ -1,13 +1,13 @@
 import { GdnError } from '../../core/errors.ts'
 import { fillCheckedRows, type RepeatedRow, repeatedRows } from '../../state/claims.ts'
 import { addedRows, type RowLocation } from '../../state/rows.ts'
+import { MAX_LISTED_ROWS } from '../rows/max-listed-rows.ts'
 import { formatKey, isContentKey } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import { createUploadCheck, filesOf, rowsAsSent } from './claim.ts'
 import { ReferenceLookup } from './server-names.ts'
 
-const MAX_LISTED = 50
 const MAX_LINES = 10
 
 interface CheckedRows {
@@ -87,7 +87,7 @@ function repeatedRowsError(run: string, repeated: readonly RepeatedRow[]): GdnEr
       details: {
         run,
         count: rows.length,
-        repeated_rows: rows.slice(0, MAX_LISTED).map(({ key, line, mintedKey, nft }) => {
+        repeated_rows: rows.slice(0, MAX_LISTED_ROWS).map(({ key, line, mintedKey, nft }) => {
           return { key: formatKey(key), line, minted_as: formatKey(mintedKey), nft_gdn_id: nft }
         }),
       },

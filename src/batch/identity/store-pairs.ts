@@ -3,11 +3,11 @@ import { chunksOf } from '../../core/chunks-of.ts'
 import { GdnError } from '../../core/errors.ts'
 import { withState } from '../../state/open-state.ts'
 import { renameStoredRows } from '../../state/row-outcomes.ts'
-import type { MintOperation } from '../../state/row-requests.ts'
 import { isDuplicateOperation } from '../../state/transitions.ts'
 import { leaseStoredRun } from '../runs/open-stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import type { Pair } from './pairing.ts'
+import { MINT_OPERATIONS } from './server-names.ts'
 
 /** The part of a pair that is needed to store it. */
 export type StoredPair = Pick<Pair, 'nftGdnId' | 'operation' | 'reference' | 'sent' | 'alias'> & { key: string }
@@ -22,7 +22,7 @@ export async function storeAliases(
   { contractAddress, blockchain, signal }: Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'signal'>,
   pairs: readonly Pick<StoredPair, 'nftGdnId' | 'operation' | 'reference' | 'alias'>[],
 ): Promise<void> {
-  for (const operation of ['createnft', 'createnfttrans'] as const satisfies MintOperation[]) {
+  for (const operation of MINT_OPERATIONS) {
     const pairsToStore = pairs.filter((pair) => pair.alias === 'wanted' && pair.operation === operation)
     for (const page of chunksOf(pairsToStore, MAX_REFERENCES_PER_REQUEST)) {
       await client.call(

@@ -1,8 +1,9 @@
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
+import { listSome } from '../../core/list-some.ts'
 import { isPlaceholder } from '../../manifest/reveal-keys.ts'
-import { MAX_LISTED_ROWS } from '../identity/claim.ts'
 import type { StoredRow } from '../rows/manifest-row.ts'
+import { MAX_LISTED_ROWS } from '../rows/max-listed-rows.ts'
 import { formatKey } from '../rows/row-key.ts'
 import type { FoundRow } from './lookup.ts'
 
@@ -135,7 +136,7 @@ const MAX_LISTED_LINES = 10
 
 function formatUnmatchedLines(lines: readonly number[], unlisted: number): string[] {
   if (lines.length === 0) return []
-  const named = `${lines.join(', ')}${unlisted > 0 ? ` and ${unlisted} more` : ''}`
+  const named = listSome(lines.map(String), lines.length + unlisted, ' and')
   return [
     lines.length === 1 ? `Line ${named} would be minted as a new NFT.` : `Lines ${named} would be minted as new NFTs.`,
   ]

@@ -1,9 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { EDITION_FILE } from '../../manifest/edition-files.ts'
 import type { SecondEdition } from '../types.ts'
-
-/** The file that `gdn art generate` writes next to the manifest. */
-const EDITION_FILE = 'edition.json'
 
 /** Minimum number of edited rows that indicates another edition. Fewer edited rows are assumed to be manual edits. */
 const MIN_EDITED = 3

@@ -1,5 +1,6 @@
 import { hash as hashOnce } from 'node:crypto'
 import { basename } from 'node:path'
+import { METADATA_KEYS } from '../../api/metadata-keys.ts'
 import { addressKey } from '../../api/same-address.ts'
 import { type Attribute, isTraitType } from '../../api/traits.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
@@ -118,9 +119,7 @@ export function hashContentText(text: string): string {
 
 function extraKeys(metadata: Metadata): string[] {
   const extras: string[] = []
-  for (const key in metadata) {
-    if (key !== 'title' && key !== 'description' && key !== 'file_fields' && key !== 'attribute') extras.push(key)
-  }
+  for (const key in metadata) if (!METADATA_KEYS.has(key)) extras.push(key)
   return extras
 }
 

@@ -10,9 +10,9 @@ type ResumableRun = Pick<Drop, 'name' | 'runName' | 'manifest' | 'reading' | 'co
  */
 export function formatResumeCommand(run: ResumableRun, pending: number): string {
   if (!isUnrevealed(run) || pending === 0) return `gdn batch resume ${run.name}`
-  const named = run.runName === null ? '' : ` --run ${shellWord(run.runName)}`
+  const runFlagText = run.runName === null ? '' : ` --run ${shellWord(run.runName)}`
   const collection = ` --contract ${run.contract} --blockchain ${run.blockchain}`
-  return `gdn batch mint ${shellWord(run.manifest ?? '<manifest>')}${collection}${named} --unrevealed <file>`
+  return `gdn batch mint ${shellWord(run.manifest ?? '<manifest>')}${collection}${runFlagText} --unrevealed <file>`
 }
 
 /**

@@ -1,5 +1,6 @@
 import { GdnError } from '../../core/errors.ts'
 import { EXIT, type ExitCode } from '../../core/exit-codes.ts'
+import { MAX_LISTED_ROWS } from '../rows/max-listed-rows.ts'
 import type { BatchSummary, ResultRow, RowCounts } from '../types.ts'
 import { ABSENT_PREFIX, MINTED_TWICE_PREFIX, UNDECIDED_PREFIX } from './results.ts'
 import type { StopReason } from './run-context.ts'
@@ -22,8 +23,6 @@ export function selectExitCode(
   if (counts.pending > 0 || (waited && counts.accepted > 0)) return EXIT.pending
   return counts.failed > 0 || mintedTwiceCount > 0 ? EXIT.failedRows : EXIT.ok
 }
-
-const MAX_LISTED_ROWS = 50
 
 /** The first rows of a run that need attention. */
 export type ListedRows = Pick<

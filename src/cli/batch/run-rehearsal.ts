@@ -7,6 +7,7 @@ import { withTemporaryFolder } from '../../core/temporary-folder.ts'
 import { sleep } from '../../core/time.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import type { Rehearsal, RehearsalResult, RehearsalTarget } from '../../server/fork/rehearsal.ts'
+import { CLOSE_WITHIN_MS } from '../commands/serving.ts'
 import type { DataDirFlags } from '../connect/data-dir.ts'
 import type { Deps } from '../deps.ts'
 import { type StoredFilesFlags, storedFilesOptions } from '../flags/stored-files.ts'
@@ -17,7 +18,6 @@ import { VERSION } from '../version.ts'
 import { mintManifest } from './mint-manifest.ts'
 import type { BatchMintFlags } from './options/flags.ts'
 
-const CLOSE_WITHIN_MS = 5000
 const CHECK_INTERVAL_MS = 500
 /**
  * Number of consecutive checks after which the rehearsal stops if no signer can sign, and neither the reason nor the

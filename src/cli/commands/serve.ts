@@ -13,12 +13,10 @@ import { addStoredFilesFlags, storedFilesOptions } from '../flags/stored-files.t
 import { safe } from '../io/io.ts'
 import { announceFaults, readFaults } from '../request/faults.ts'
 import { VERSION } from '../version.ts'
-import { addLogFlags, appendTo, createWarner, runUnlessStopped, untilAborted } from './serving.ts'
+import { addLogFlags, CLOSE_WITHIN_MS, logOptions, runUnlessStopped, untilAborted, warnOfProblems } from './serving.ts'
 import { PASSWORD_IN_ARGV_WARNING, type WorkerFlags, worker } from './worker.ts'
 
 const ROLES = ['all', 'api', 'worker'] as const
-/** Maximum time to shut down, in addition to the time for requests in flight. */
-const CLOSE_WITHIN_MS = 5000
 
 export interface ServeFlags extends Omit<WorkerFlags, 'chain' | 'concurrency' | 'healthPort'>, ServedApiFlags {
   port?: number
@@ -118,16 +116,14 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
     credentialsDirectory: env.CREDENTIALS_DIRECTORY,
     env,
     version: VERSION,
-    logLevel: flags.logLevel ?? (flags.logFile === undefined ? 'silent' : 'info'),
-    logStream: flags.logFile === undefined ? { write: (line) => io.log(line) } : await appendTo(resolve(flags.logFile)),
-    warn: flags.logLevel === undefined && flags.logFile === undefined ? createWarner(io, signals) : undefined,
+    ...(await logOptions(flags, io, signals)),
   })
-  const named = starting.catch(async (error: unknown) => {
+  const backendOrPortError = starting.catch(async (error: unknown) => {
     throw await withPortHolder(deps, error, flags.port ?? DEFAULT_PORT)
   })
-  const backend = await runUnlessStopped(signals, named)
+  const backend = await runUnlessStopped(signals, backendOrPortError)
   if (backend === null) return
-  for (const warning of backend.warnings) io.warn(`${safe(warning)}. Affected jobs wait until the problem is resolved.`)
+  warnOfProblems(io, backend.warnings)
   const { reloadTls } = backend
   // SIGHUP reloads the TLS files. In a terminal, it stops the backend instead, because closing the terminal sends
   // SIGHUP too.

@@ -1,9 +1,10 @@
+import { resolve } from 'node:path'
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
 import { rejectOnAbort } from '../../core/or-aborted.ts'
 import { openToAppend } from '../../core/private-file.ts'
 import type { GdnCommand } from '../command.ts'
 import { notEmpty, oneOf } from '../flags/common.ts'
-import type { Io } from '../io/io.ts'
+import { type Io, safe } from '../io/io.ts'
 import type { Signals } from '../io/signals.ts'
 import { formatLocalTime } from '../text/local-time.ts'
 
@@ -20,11 +21,24 @@ export function addLogFlags(command: GdnCommand): void {
   command.valueFlag('--log-file <file>', 'Write the log to this file instead of stderr', notEmpty)
 }
 
+/** Returns the log settings of a backend. Without log flags, the log is silent and warnings are readable. */
+export async function logOptions(
+  { logLevel, logFile }: LogFlags,
+  io: Pick<Io, 'errPaint' | 'log' | 'warn'>,
+  signals: Pick<Signals, 'signal'>,
+) {
+  return {
+    logLevel: logLevel ?? (logFile === undefined ? ('silent' as const) : ('info' as const)),
+    logStream: logFile === undefined ? { write: (line: string) => io.log(line) } : await appendTo(resolve(logFile)),
+    warn: logLevel === undefined && logFile === undefined ? createWarner(io, signals) : undefined,
+  }
+}
+
 /**
  * Opens a log file for appending. Discards lines that can't be written, because a failed write must not stop the
  * backend.
  */
-export async function appendTo(path: string): Promise<{ write(line: string): void }> {
+async function appendTo(path: string): Promise<{ write(line: string): void }> {
   const { createWriteStream } = await import('node:fs')
   const stream = createWriteStream(path, { fd: openLog(path) })
   stream.on('error', () => {})
@@ -32,7 +46,7 @@ export async function appendTo(path: string): Promise<{ write(line: string): voi
 }
 
 /** Returns a function that prints a backend's warnings with timestamps until the backend stops. */
-export const createWarner =
+const createWarner =
   ({ errPaint, warn }: Pick<Io, 'errPaint' | 'warn'>, { signal }: Pick<Signals, 'signal'>) =>
   (line: string): void => {
     if (!signal.aborted) warn(`${errPaint.dim(formatLocalTime(Date.now(), 'minute'))}  ${line}`)
@@ -50,6 +64,14 @@ function openLog(path: string): number {
     })
   }
 }
+
+/** Prints the problems that a backend has found at its start. */
+export function warnOfProblems({ warn }: Pick<Io, 'warn'>, problems: readonly string[]): void {
+  for (const problem of problems) warn(`${safe(problem)}. Affected jobs wait until the problem is resolved.`)
+}
+
+/** Maximum time to shut down a backend, in addition to the time for requests in flight. */
+export const CLOSE_WITHIN_MS = 5000
 
 /** Maximum time for work in progress after a stop signal. */
 const END_WITHIN_MS = 2000

@@ -10,9 +10,15 @@ import { addJsonFlag, blockchainName, type CommonFlags, integer, notEmpty } from
 import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '../flags/stored-files.ts'
 import { safe } from '../io/io.ts'
 import { VERSION } from '../version.ts'
-import { addLogFlags, appendTo, createWarner, type LogFlags, runUnlessStopped, untilAborted } from './serving.ts'
-
-const CLOSE_WITHIN_MS = 5000
+import {
+  addLogFlags,
+  CLOSE_WITHIN_MS,
+  type LogFlags,
+  logOptions,
+  runUnlessStopped,
+  untilAborted,
+  warnOfProblems,
+} from './serving.ts'
 
 export const PASSWORD_IN_ARGV_WARNING =
   'Every user of this machine can read the password in --database-url. Set GDN_DATABASE_URL instead.'
@@ -73,13 +79,11 @@ export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags
     health: flags.healthPort === undefined ? undefined : { host: flags.host ?? '127.0.0.1', port: flags.healthPort },
     ...storedFilesOptions(flags, env),
     version: VERSION,
-    logLevel: flags.logLevel ?? (flags.logFile === undefined ? 'silent' : 'info'),
-    logStream: flags.logFile === undefined ? { write: (line) => io.log(line) } : await appendTo(resolve(flags.logFile)),
-    warn: flags.logLevel === undefined && flags.logFile === undefined ? createWarner(io, signals) : undefined,
+    ...(await logOptions(flags, io, signals)),
   })
   const running = await runUnlessStopped(signals, starting)
   if (running === null) return
-  for (const warning of running.warnings) io.warn(`${safe(warning)}. Affected jobs wait until the problem is resolved.`)
+  warnOfProblems(io, running.warnings)
   try {
     if (flags.json) {
       const ready = { event: 'ready', url: running.url, data_dir: dataDir, pid: process.pid }

@@ -1,6 +1,7 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { Server } from '../../config/server.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
+import { hexQuantity } from '../../core/hex-quantity.ts'
 import { BLOCKS_TO_TRY, isStatePruned } from '../../core/pruned-state.ts'
 import { readKnownBlock } from '../../holders/block-of.ts'
 import { NoCodeError } from '../../holders/read-holders.ts'
@@ -73,7 +74,7 @@ async function readAtNewestBlock<Result>(
 ): Promise<Result> {
   const block = await readBlockAt(node, 'latest')
   if (block === null) throw new GdnError('bad_answer', `${node.origin} does not return its newest block`)
-  const reader = createContractReader(node, contract, `0x${block.number.toString(16)}`)
+  const reader = createContractReader(node, contract, hexQuantity(block.number))
   const code = await reader.codeAt(contract)
   if ('problem' in code) throw new GdnError('bad_answer', `the code at ${contract} ${code.problem}`)
   if (code.value === '0x') throw new NoCodeError(contract, block.number)

@@ -1,4 +1,5 @@
 import type { Settings } from '../../config/settings.ts'
+import { ceilDiv } from '../../core/ceil-div.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { quoted } from '../../core/quoted.ts'
 import { parseUnits } from '../../core/units.ts'
@@ -53,8 +54,7 @@ export const toCurrencyValue = (wei: bigint, { amount, currency }: Money): Money
 })
 
 /** Returns the amount of a currency that coins are worth, rounded up. */
-export const toCurrencyValueRoundedUp = (wei: bigint, { amount }: Money): bigint =>
-  (wei * amount + ONE_COIN - 1n) / ONE_COIN
+export const toCurrencyValueRoundedUp = (wei: bigint, { amount }: Money): bigint => ceilDiv(wei * amount, ONE_COIN)
 
 /** Returns the number of wei that an amount of money buys, rounded down. */
 export const toWei = (money: Money, price: Money): bigint => (money.amount * ONE_COIN) / price.amount

@@ -1,6 +1,7 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { MINT_ENDPOINTS } from '../../api/mint-endpoints.ts'
 import { type RunCosts, readRunCosts } from '../../client/run-costs.ts'
+import { ceilDiv } from '../../core/ceil-div.ts'
 import { GdnError } from '../../core/errors.ts'
 import { formatCoins, maxBigint } from '../../core/units.ts'
 import type { DropGas, ReservedNfts } from '../../server/chain/evm/cost/drop-gas.ts'
@@ -118,7 +119,7 @@ export function countCostAtMaxFee(costs: RunCosts | null, { offered }: NetworkFe
   const before = toRunMaxFee(costs) ?? offered
   const after = maxFee === null || maxFee > offered ? offered : maxFee
   const open = counted - BigInt(costs?.fee_paid ?? 0)
-  return after <= before || open <= 0n ? counted : counted - open + (open * after + before - 1n) / before
+  return after <= before || open <= 0n ? counted : counted - open + ceilDiv(open * after, before)
 }
 
 /**

@@ -61,11 +61,11 @@ export async function searchHelp(words: readonly string[], docs?: string): Promi
   const question = words.join(' ')
   const ranked = rank(sections, question)
   const code = words.join('_').replaceAll('-', '_').toLowerCase()
-  const named = Object.hasOwn(EXIT_BY_CODE, code)
+  const exactSection = Object.hasOwn(EXIT_BY_CODE, code)
     ? findErrorCodeSection(sections, code)
     : (findSectionByPath(sections, question) ?? findSectionByName(sections, question))
-  const otherSections = ranked.filter((section) => section !== named)
-  const best = (named === undefined ? otherSections : [named, ...otherSections]).slice(0, MAX_RESULTS)
+  const otherSections = ranked.filter((section) => section !== exactSection)
+  const best = (exactSection === undefined ? otherSections : [exactSection, ...otherSections]).slice(0, MAX_RESULTS)
   const terms = new Set(toTerms(question))
   return best.map((section) => ({
     ...section,

@@ -1,3 +1,4 @@
+import { listSome } from '../../core/list-some.ts'
 import { NOT_DYNAMIC_REASON } from '../../plan/compare.ts'
 import { ID_ADDED_REASON } from '../../plan/mint-changes.ts'
 import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
@@ -72,8 +73,8 @@ export const countFolded = ({ folded }: Pick<ImpossibleChanges, 'folded'>): numb
 
 /** Formats the first places of a group, such as `line 2, line 3 and 28 more`. */
 export function placesText({ count, first }: ImpossibleGroup): string {
-  const places = first.map((change) => (change.line === null ? safe(change.title) : changePlace(change))).join(', ')
-  return count > first.length ? `${places} and ${count - first.length} more` : places
+  const places = first.map((change) => (change.line === null ? safe(change.title) : changePlace(change)))
+  return listSome(places, count, ' and')
 }
 
 /** Returns the lines of each group for a terminal. The caller adds the action to the first line. */

@@ -70,18 +70,21 @@ export async function resolveEnsFields<Fields extends object>(
   fields: Fields,
   placeOf: (field: string) => Place,
 ): Promise<Fields> {
-  const named = Object.entries(fields).flatMap(([field, value]) =>
+  const fieldsWithNames = Object.entries(fields).flatMap(([field, value]) =>
     isEnsName(value) ? [{ field, given: value, place: placeOf(field) }] : [],
   )
-  if (named.length === 0) return fields
-  const addresses = await resolveAll(deps, context, named)
+  if (fieldsWithNames.length === 0) return fields
+  const addresses = await resolveAll(deps, context, fieldsWithNames)
   const names = requestNames.get(deps.io) ?? new Map<string, { name: string; address: string }>()
   requestNames.set(deps.io, names)
-  for (const [index, { field }] of named.entries()) {
+  for (const [index, { field }] of fieldsWithNames.entries()) {
     const { name = '', address = '' } = addresses[index] ?? {}
     names.set(field, { name, address })
   }
-  return { ...fields, ...Object.fromEntries(named.map(({ field }, index) => [field, addresses[index]?.address])) }
+  return {
+    ...fields,
+    ...Object.fromEntries(fieldsWithNames.map(({ field }, index) => [field, addresses[index]?.address])),
+  }
 }
 
 async function resolveAll(

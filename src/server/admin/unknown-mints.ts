@@ -1,5 +1,6 @@
 import { checksumAddress } from '../../api/address.ts'
 import { isEvm } from '../../api/blockchains.ts'
+import { isEvmAddress } from '../../api/same-address.ts'
 import { GdnError } from '../../core/errors.ts'
 import { failNftsOfCollection } from '../state/nfts.ts'
 import { type CollectionRow, findCollectionById, findCollectionsByAddress } from '../store/collections.ts'
@@ -72,7 +73,7 @@ export interface HeldCollection {
  */
 export async function findHeldCollection(store: Store, addressOrId: string): Promise<HeldCollection> {
   const { db } = store
-  const address = /^0x[0-9a-fA-F]{40}$/.test(addressOrId) ? checksumAddress(addressOrId) : addressOrId
+  const address = isEvmAddress(addressOrId) ? checksumAddress(addressOrId) : addressOrId
   const byAddress = await findCollectionsByAddress(db, address)
   const collections =
     byAddress.length > 0 ? byAddress : [await findCollectionById(db, addressOrId)].filter((row) => row !== null)

@@ -1,6 +1,7 @@
 import { blockchainHint } from '../../api/blockchain-hint.ts'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
+import { hexQuantity } from '../../core/hex-quantity.ts'
 import { createSigner } from '../chain/evm/create-signer.ts'
 import { randomEvmKey } from '../chain/evm/embedded/embedded-signers.ts'
 import { encodeDeployFactory, factoryAddress } from '../chain/evm/factory.ts'
@@ -55,7 +56,7 @@ export async function startForkedBackend(
   const fork = await startFork({ blockchain, chainId, urls: [url], providers, folder, depth: DEPTH, signal })
   try {
     const signer = createSigner(randomEvmKey())
-    await fork.call('anvil_setBalance', [signer.address, `0x${SIGNER_BALANCE_WEI.toString(16)}`])
+    await fork.call('anvil_setBalance', [signer.address, hexQuantity(SIGNER_BALANCE_WEI)])
     const factory = await deployFactory(fork, signer.address)
     const store = await openDatabase(
       { dataDir: options.dataDir, database: undefined, settingsFile: undefined },

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { checksumAddress, evmAddressProblem } from '../../api/address.ts'
+import { EVM_ADDRESS_PATTERN } from '../../api/same-address.ts'
 import { problemMessage } from '../../api/validate.ts'
 import { hasUserInfo, isOnLoopback, parseUrl, WEB_URL_PATTERN } from '../../core/parse-url.ts'
 import { credentialSchema, refuseProblems, withSecrets } from './secret-schema.ts'
@@ -20,7 +21,7 @@ export const keystoreSignerSchema = withSecrets(
 const accountSchema = z
   .string()
   .check(refuseProblems(evmAddressProblem))
-  .meta({ pattern: '^0x[0-9a-fA-F]{40}$' })
+  .meta({ pattern: EVM_ADDRESS_PATTERN.source })
   .transform((text) => checksumAddress(text) as `0x${string}`)
 
 const signerUrlSchema = z.string().check(refuseProblems(urlProblem)).meta({ pattern: WEB_URL_PATTERN })

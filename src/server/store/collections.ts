@@ -1,7 +1,7 @@
 import { type Selectable, sql, type Updateable } from 'kysely'
 import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
-import type { ClaimOptions } from './claim.ts'
-import { isPostgres, momentSql } from './dialect.ts'
+import { type ClaimOptions, newLease, withDue } from './claim.ts'
+import { isPostgres } from './dialect.ts'
 import type { CollectionsTable, Db } from './schema.ts'
 
 export type CollectionRow = Selectable<CollectionsTable>
@@ -122,26 +122,18 @@ export async function findFirstDeployment(
 export async function claimUndeployedCollections(
   db: Db,
   blockchain: Blockchain,
-  { now, leaseMs, limit }: ClaimOptions,
+  options: ClaimOptions,
 ): Promise<CollectionRow[]> {
-  const due = db
+  const candidates = db
     .selectFrom('collections')
     .select('id')
     .where('status', '=', sql.lit('initiated'))
     .where('transaction_id', 'is', null)
     .where('blockchain', '=', blockchain)
-    .where('next_attempt_at', '<=', momentSql(now))
-    .where('lease_until', '<=', momentSql(now))
     .orderBy('next_attempt_at')
-    .limit(limit)
-    .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
-  return db
-    .with(
-      (name) => name('due').materialized(),
-      () => due,
-    )
+  return withDue(db, candidates, options)
     .updateTable('collections')
-    .set((c) => ({ lease_until: momentSql(now, leaseMs), generation: c('generation', '+', 1) }))
+    .set(newLease(options))
     .where('id', 'in', ({ selectFrom }) => selectFrom('due').select('due.id'))
     .returningAll()
     .execute()

@@ -1,8 +1,8 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { ZERO_ADDRESS } from '../../api/address.ts'
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
-import type { ClaimOptions } from './claim.ts'
-import { isPostgres, momentSql } from './dialect.ts'
+import { type ClaimOptions, newLease, withDue } from './claim.ts'
+import { isPostgres } from './dialect.ts'
 import type { Db, NftsTable } from './schema.ts'
 
 export type NftRow = Selectable<NftsTable>
@@ -118,28 +118,16 @@ export type FileWork = { table: TableWithFiles } & Pick<
 >
 
 /** Claims rows that are due and whose files must be fetched. Skips rows with an active lease. */
-export async function claimFileWork(
-  db: Db,
-  table: TableWithFiles,
-  { now, leaseMs, limit }: ClaimOptions,
-): Promise<FileWork[]> {
-  const due = db
+export async function claimFileWork(db: Db, table: TableWithFiles, options: ClaimOptions): Promise<FileWork[]> {
+  const candidates = db
     .selectFrom(table)
     .select('seq')
     .where('step', '=', sql.lit('files'))
-    .where('next_attempt_at', '<=', momentSql(now))
-    .where('lease_until', '<=', momentSql(now))
     .orderBy('next_attempt_at')
     .orderBy('seq')
-    .limit(limit)
-    .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
-  const rows = await db
-    .with(
-      (name) => name('due').materialized(),
-      () => due,
-    )
+  const rows = await withDue(db, candidates, options)
     .updateTable(table)
-    .set((row) => ({ lease_until: momentSql(now, leaseMs), generation: row('generation', '+', 1) }))
+    .set(newLease(options))
     .where('seq', 'in', ({ selectFrom }) => selectFrom('due').select('due.seq'))
     .returning(['seq', 'id', 'request_id', 'collection_id', 'metadata', 'attempts', 'next_attempt_at', 'generation'])
     .execute()

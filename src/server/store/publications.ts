@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
-import type { ClaimOptions } from './claim.ts'
-import { isPostgres, momentSql } from './dialect.ts'
+import { type ClaimOptions, newLease, withDue } from './claim.ts'
 import type { Db, PublicationState, PublishTarget } from './schema.ts'
 
 export interface Publication {
@@ -23,28 +22,16 @@ export async function addPublications(db: Db, target: PublishTarget, cids: reado
 }
 
 /** Claims due entries, in the order of their due times. */
-export async function claimPublications(
-  db: Db,
-  target: PublishTarget,
-  { now, leaseMs, limit }: ClaimOptions,
-): Promise<Publication[]> {
-  const due = db
+export async function claimPublications(db: Db, target: PublishTarget, options: ClaimOptions): Promise<Publication[]> {
+  const candidates = db
     .selectFrom('publications')
     .select('cid')
     .where('target', '=', target)
     .where('state', '<>', sql.lit('done'))
-    .where('next_attempt_at', '<=', momentSql(now))
-    .where('lease_until', '<=', momentSql(now))
     .orderBy('next_attempt_at')
-    .limit(limit)
-    .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
-  return await db
-    .with(
-      (name) => name('due').materialized(),
-      () => due,
-    )
+  return await withDue(db, candidates, options)
     .updateTable('publications')
-    .set((row) => ({ lease_until: momentSql(now, leaseMs), generation: row('generation', '+', 1) }))
+    .set(newLease(options))
     .where('target', '=', target)
     .where('cid', 'in', ({ selectFrom }) => selectFrom('due').select('due.cid'))
     .returning(['target', 'cid', 'state', 'reference', 'attempts', 'generation'])

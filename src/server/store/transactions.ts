@@ -1,8 +1,8 @@
 import { type Selectable, sql, type Updateable } from 'kysely'
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { CANCELS } from './attempts.ts'
-import type { ClaimOptions } from './claim.ts'
-import { isPostgres, momentSql } from './dialect.ts'
+import { type ClaimOptions, newLease, withDue } from './claim.ts'
+import { isPostgres } from './dialect.ts'
 import type { Db, TransactionAction, TransactionsTable } from './schema.ts'
 
 export type TransactionRow = Selectable<TransactionsTable>
@@ -301,26 +301,18 @@ export async function listSignedTransactions(db: Db, blockchain: Blockchain, sig
 export async function claimSignedTransactions(
   db: Db,
   blockchain: Blockchain,
-  { now, leaseMs, limit }: ClaimOptions,
+  options: ClaimOptions,
 ): Promise<TransactionRow[]> {
-  const due = db
+  const candidates = db
     .selectFrom('transactions')
     .select('id')
     .where('blockchain', '=', blockchain)
     .where('state', '=', sql.lit('signed'))
-    .where('next_attempt_at', '<=', momentSql(now))
-    .where('lease_until', '<=', momentSql(now))
     .$if(isEvm(blockchain), (query) => query.orderBy('nonce'))
     .$if(!isEvm(blockchain), (query) => query.orderBy('next_attempt_at').orderBy('id'))
-    .limit(limit)
-    .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
-  const rows = await db
-    .with(
-      (name) => name('due').materialized(),
-      () => due,
-    )
+  const rows = await withDue(db, candidates, options)
     .updateTable('transactions')
-    .set((transaction) => ({ lease_until: momentSql(now, leaseMs), generation: transaction('generation', '+', 1) }))
+    .set(newLease(options))
     .where('id', 'in', ({ selectFrom }) => selectFrom('due').select('due.id'))
     .returningAll()
     .execute()

@@ -1,5 +1,5 @@
 import type { Insertable, Selectable } from 'kysely'
-import type { ClaimOptions } from './claim.ts'
+import { type ClaimOptions, isDue, newLease } from './claim.ts'
 import { momentSql } from './dialect.ts'
 import type { Db, WebhooksTable } from './schema.ts'
 
@@ -65,8 +65,7 @@ export async function claimWebhooks(db: Db, { now, leaseMs, limit }: ClaimOption
     .select('id')
     .where('kind', '=', 'url')
     .where('status', '=', 'active')
-    .where('lease_until', '<=', momentSql(now))
-    .where('next_attempt_at', '<=', momentSql(now))
+    .where(isDue(now))
     .where(({ exists, selectFrom }) =>
       exists(
         selectFrom('webhook_deliveries')
@@ -84,7 +83,7 @@ export async function claimWebhooks(db: Db, { now, leaseMs, limit }: ClaimOption
   return (
     db
       .updateTable('webhooks')
-      .set((webhook) => ({ lease_until: momentSql(now, leaseMs), generation: webhook('generation', '+', 1) }))
+      .set(newLease({ now, leaseMs }))
       .where('id', 'in', ids)
       // Check again, because another process may have claimed the webhook.
       .where('lease_until', '<=', momentSql(now))

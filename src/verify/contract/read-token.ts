@@ -8,6 +8,7 @@ import {
 } from './contract-reader.ts'
 import { type Interfaces, readInterfaces } from './interfaces.ts'
 import { nullIfZeroAddress, type Royalty, royaltyCall } from './read-contract.ts'
+import { substituteId } from './token-uri.ts'
 
 /** The data that a contract reports about one of its tokens at one block. A value is null if it can't be read. */
 export interface TokenFacts {
@@ -83,7 +84,7 @@ export async function readToken(reader: ContractReader, token: bigint): Promise<
   return {
     standard,
     owner: is721 ? holder : null,
-    token_uri: text?.replaceAll('{id}', token.toString(16).padStart(64, '0')) ?? null,
+    token_uri: text === null ? null : substituteId(text, token),
     total_supply: total?.toString() ?? null,
     max_supply: is721 ? null : (limits.find((limit) => limit > 0n)?.toString() ?? null),
     royalty: take('royalty', 'royaltyInfo(uint256,uint256)', royalty),

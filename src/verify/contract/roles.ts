@@ -1,5 +1,5 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
-import { decodeAddress, decodeNumber } from '../abi.ts'
+import { decodeAddress, decodeNumber, isWord } from '../abi.ts'
 import { type ContractReader, problemOrNull, valueOrNull } from './contract-reader.ts'
 
 /** A role in OpenZeppelin's AccessControl. */
@@ -72,4 +72,4 @@ async function readMembers(reader: ContractReader, id: string, size: bigint): Pr
   return { member_count, members, problem }
 }
 
-const parseWord = (data: string): string | null => (/^0x[0-9a-f]{64}$/i.test(data) ? data : null)
+const parseWord = (data: string): string | null => (isWord(data) ? data : null)

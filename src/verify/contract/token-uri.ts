@@ -1,3 +1,5 @@
+import { decodeDataUrl } from '../../core/data-url.ts'
+import { CID_PATTERN, isIpfsUrl, removeIpfsFolder } from '../../core/ipfs-url.ts'
 import { isRecord, parseJson } from '../../core/json.ts'
 
 /** The location of a token's metadata. */
@@ -9,14 +11,18 @@ export type MetadataPlace =
   | { kind: 'other'; scheme: string }
 
 /** Matches a gateway path with a CID. A path without a CID after `/ipfs/` is an ordinary path on a website. */
-const IPFS_PATH = /^\/ipfs\/((?:Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120})(?:\/.*)?)$/
+const IPFS_PATH = new RegExp(`^/ipfs/((?:${CID_PATTERN.source})(?:/.*)?)$`)
 const MAX_SCHEME_LENGTH = 20
+
+/** Replaces `{id}` in an ERC-1155 URI with the ID as 64 lower-case hex digits. */
+export const substituteId = (uri: string, id: bigint): string =>
+  uri.replaceAll('{id}', id.toString(16).padStart(64, '0'))
 
 /** Returns the location to which a token URI refers. */
 export function parseMetadataPlace(uri: string): MetadataPlace {
   if (/^data:/i.test(uri)) return { kind: 'data', content: decodeDataUrl(uri) }
-  if (/^ipfs:\/\//i.test(uri)) {
-    const path = uri.slice('ipfs://'.length).replace(/^ipfs\//, '')
+  if (isIpfsUrl(uri)) {
+    const path = removeIpfsFolder(uri.slice('ipfs://'.length))
     return { kind: 'ipfs', url: `ipfs://${path}`, http: null }
   }
   if (!/^https?:\/\//i.test(uri)) {
@@ -27,23 +33,6 @@ export function parseMetadataPlace(uri: string): MetadataPlace {
   }
   const path = URL.canParse(uri) ? IPFS_PATH.exec(new URL(uri).pathname)?.[1] : undefined
   return path === undefined ? { kind: 'http', url: uri } : { kind: 'ipfs', url: `ipfs://${path}`, http: uri }
-}
-
-/** Returns the content of a data URL, or null if the URL is malformed. */
-function decodeDataUrl(url: string): Uint8Array | null {
-  const comma = url.indexOf(',')
-  if (comma < 0) return null
-  const [type, data] = [url.slice('data:'.length, comma), url.slice(comma + 1)]
-  if (/;base64$/i.test(type)) {
-    const text = data.replaceAll('%3D', '=').replaceAll('%3d', '=')
-    return /^[A-Za-z0-9+/_-]*={0,2}$/.test(text) ? Buffer.from(text, 'base64') : null
-  }
-  try {
-    return Buffer.from(decodeURIComponent(data))
-  } catch {
-    // Many contracts don't encode the percent signs in SVG images.
-    return Buffer.from(data)
-  }
 }
 
 /** The metadata of a token, or the reason why the content isn't metadata. */

@@ -8,13 +8,13 @@ import { parseUnits } from '../../../src/core/units.ts'
 import { makeGasLimit, mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { createTestCollection, type TestBackend, until, WALLETS, withStore } from '../../helpers/backend.ts'
+import { GWEI } from '../../helpers/gwei.ts'
 import { writeKeystore, writePassword } from '../../helpers/keystore-file.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { folder } from '../batch/drop.ts'
 import { type CliOptions, cli } from '../harness.ts'
 
-const GWEI = 10n ** 9n
 /** The clock of these commands skips waits of 5 s or more: a minute is over before a busy backend is done. */
 const PATIENT = ['--timeout', '1h']
 const hex = (value: bigint) => `0x${value.toString(16)}`

@@ -18,13 +18,13 @@ import {
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
+import { GWEI } from '../../helpers/gwei.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { folder } from '../batch/drop.ts'
 import { cli, errorOf } from '../harness.ts'
 
 const [, BOB, CAROL] = WALLETS
-const GWEI = 10n ** 9n
 
 let real: PublicNetwork
 let place: NetworkPlace

@@ -18,6 +18,7 @@ import {
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
+import { GWEI } from '../../helpers/gwei.ts'
 import { hurriedClock } from '../../helpers/hurried-clock.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
@@ -25,7 +26,6 @@ import { folder } from '../batch/drop.ts'
 import { type CliOptions, type CliResult, cli, errorOf, timeUpWhileWaiting } from '../harness.ts'
 
 const [OWNER, BOB] = WALLETS
-const GWEI = 10n ** 9n
 
 let real: PublicNetwork
 let place: NetworkPlace

@@ -1,12 +1,12 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { keptMaxCost } from '../../../src/batch/runs/runs.ts'
 import type { PermitSpending } from '../../../src/cli/deps.ts'
 import { GdnError } from '../../../src/core/errors.ts'
 import { backendForFile, call, createTestCollection, type TestBackend, WALLETS } from '../../helpers/backend.ts'
+import { listenLocally } from '../../helpers/http-server.ts'
 import { report, seededRandom } from '../../helpers/seed.ts'
 import { folder } from '../batch/drop.ts'
 import { cli } from '../harness.ts'
@@ -82,12 +82,7 @@ async function faultyProxy() {
   const settled = async () => {
     while (open.size > 0) await Promise.allSettled(open)
   }
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const close = async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  }
+  const { url, close } = await listenLocally(server)
   return { state, url, close, settled }
 }
 

@@ -10,9 +10,9 @@ import {
 import { refuseAboveLimit, reservedForChanges } from '../../../src/cli/cost/run-limit.ts'
 import type { Connection, Deps } from '../../../src/cli/deps.ts'
 import { parseUnits } from '../../../src/core/units.ts'
+import { GWEI } from '../../helpers/gwei.ts'
 
 const SIGNER = '0x105BA2A3D820926739b9443a81fb7ab5C531e823'
-const GWEI = 10n ** 9n
 /** In wei, at 1 gwei. */
 const RESERVE = 3_000_000n * GWEI
 const REQUEST = 200_000n

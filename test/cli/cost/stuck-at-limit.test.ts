@@ -13,13 +13,13 @@ import {
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
+import { GWEI } from '../../helpers/gwei.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { folder } from '../batch/drop.ts'
 import { type CliResult, cli, errorOf } from '../harness.ts'
 
 const [OWNER, BOB] = WALLETS
-const GWEI = 10n ** 9n
 const REASON =
   /the transaction 0x[0-9a-f]{64} is stuck: the next block needs [0-9.]+ gwei, .* with --max-(cost|fee-gwei) [0-9.]+ or more to raise the limit/
 

@@ -18,6 +18,7 @@ import {
 } from '../../helpers/backend.ts'
 import { backUp, restore } from '../../helpers/backups.ts'
 import { FilledNonces } from '../../helpers/filled-nonces.ts'
+import { GWEI } from '../../helpers/gwei.ts'
 import {
   openMcpSession,
   type RecordingProxy,
@@ -37,7 +38,6 @@ const NFTS = isSoak ? 150 : 10
 /** In blocks. */
 const FINALITY = 6
 const DEEPEST_REORG = 5
-const GWEI = 10n ** 9n
 /** The backend's maximum gas price in gwei. */
 const MAX_FEE = 30
 /** A session is replaced after this many refused calls. */

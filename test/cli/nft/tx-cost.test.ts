@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openStore, type Store } from '../../../src/server/store/open-store.ts'
+import { GWEI } from '../../helpers/gwei.ts'
 import { rpcStandIn } from '../../helpers/rpc-stand-in.ts'
 import { SCENARIOS } from '../contract/scenarios.ts'
 import { type CliOptions, cli, errorOf } from '../harness.ts'
 
-const GWEI = 10n ** 9n
 const hex = (value: bigint) => `0x${value.toString(16)}`
 
 interface PreparedCommand {

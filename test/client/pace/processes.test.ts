@@ -1,13 +1,13 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { bootClock } from '../../../src/core/time.ts'
 import { bundleProcess } from '../../helpers/bundle-process.ts'
 import { whenFileDone } from '../../helpers/clean-up.ts'
+import { listenLocally } from '../../helpers/http-server.ts'
 import { seededFrom, seededRandom } from '../../helpers/seed.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 
@@ -40,13 +40,10 @@ async function limitedServer(random: () => number) {
       response.writeHead(before >= 2 ? 429 : 200, { 'content-type': 'application/json' }).end('{}')
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  const { url, close } = await listenLocally(server)
+  onTestFinished(close)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     arrivals,
     refused: () => refused,
   }

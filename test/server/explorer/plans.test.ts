@@ -13,6 +13,7 @@ import type { Store } from '../../../src/server/store/open-store.ts'
 import { wordTerm } from '../../../src/server/store/title-index.ts'
 import { temporaryStore } from '../../helpers/backend.ts'
 import { whenFileDone } from '../../helpers/clean-up.ts'
+import { insertAccountAndRequest } from '../../helpers/rows.ts'
 import { isOnPostgres } from '../../helpers/test-database.ts'
 
 /** Number of NFTs per collection. The collections follow one another. */
@@ -24,11 +25,7 @@ let store: Store
 beforeAll(async () => {
   store = await temporaryStore(whenFileDone)
   const { db } = store
-  await db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
-  await db
-    .insertInto('requests')
-    .values({ id: 'r', account_id: 'a', endpoint: 'e', body_hash: '', response: '', accepted_at: 1 })
-    .execute()
+  await insertAccountAndRequest(db, { accepted_at: 1 })
   for (const id of ['early', 'middle', 'late']) {
     await sql`insert into collections (id, account_id, request_id, blockchain, name, symbol, wallet_address,
         contract_address, factory_address, enable_api, enable_transfer, is_locked, status, next_token_id, next_attempt_at)

@@ -31,19 +31,7 @@ beforeAll(async () => {
       ...{ id: 'r', account_id, endpoint: 'createcollection', idempotency_key: null, body_hash: '', response: '' },
       ...{ accepted_at: 0, run: null },
     })
-    await insertCollection(db, {
-      ...{
-        id: 'c',
-        account_id,
-        request_id: 'r',
-        blockchain: 'polygon',
-        name: 'c',
-        symbol: 'C',
-        wallet_address: CONTRACT,
-      },
-      ...{ contract_address: CONTRACT, factory_address: 'f', enable_api: 1, enable_transfer: 1, is_locked: 0 },
-      ...{ description: null, image: null, status: 'deployed', next_token_id: '1', next_attempt_at: 0 },
-    })
+    await insertCollection(db, { account_id, contract_address: CONTRACT })
   })
   await writeKeystore(join(dataDir, 'operator.json'), generatePrivateKey())
   await writePassword(join(dataDir, 'password'))

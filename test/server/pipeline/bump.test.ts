@@ -9,13 +9,12 @@ import { createBumper } from '../../../src/server/pipeline/evm/public-network/bu
 import { replacementCost } from '../../../src/server/pipeline/evm/public-network/replacement-cost.ts'
 import { recordChain } from '../../../src/server/store/chains.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { insertRequest } from '../../../src/server/store/requests.ts'
 import { setLimit } from '../../../src/server/store/run-costs.ts'
 import { startRun } from '../../../src/server/store/runs.ts'
 import type { TransactionRow } from '../../../src/server/store/transactions.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
 import { FilledNonces } from '../../helpers/filled-nonces.ts'
-import { insertCollection, insertTransaction } from '../../helpers/rows.ts'
+import { insertAccountAndRequest, insertCollection, insertTransaction } from '../../helpers/rows.ts'
 import { SILENT_LOG } from '../../helpers/silent-log.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
@@ -85,15 +84,8 @@ const RAISED = 900n
 
 /** Adds a run with a limit. */
 async function addRun({ db }: Store, limit: Parameters<typeof setLimit>[2]): Promise<void> {
-  await db.insertInto('accounts').values({ id: 'a', email: null, created_at: 0 }).execute()
-  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
-  await insertRequest(db, { ...request, accepted_at: 0, run: 'run' })
-  await insertCollection(db, {
-    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
-    ...{ wallet_address: SIGNER, contract_address: SIGNER, factory_address: SIGNER, enable_api: 1 },
-    ...{ enable_transfer: 1, is_locked: 0, description: null, image: null, status: 'deployed' as const },
-    ...{ next_token_id: '1', next_attempt_at: 0 },
-  })
+  await insertAccountAndRequest(db, { accepted_at: 0, run: 'run' })
+  await insertCollection(db, { wallet_address: SIGNER, contract_address: SIGNER, factory_address: SIGNER })
   await startRun(db, { account_id: 'a', run: 'run', collection_id: 'c', started_at: 0 })
   await setLimit(db, { account_id: 'a', run: 'run' }, limit)
 }

@@ -14,10 +14,9 @@ import { recordChain } from '../../../src/server/store/chains.ts'
 import { findCollectionById } from '../../../src/server/store/collections.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { findCursor, listCursors } from '../../../src/server/store/owner-events.ts'
-import { insertRequest } from '../../../src/server/store/requests.ts'
 import { temporaryStore } from '../../helpers/backend.ts'
 import { type PlainAnvil, startPlainAnvil } from '../../helpers/plain-anvil.ts'
-import { insertCollection, insertNfts } from '../../helpers/rows.ts'
+import { insertAccountAndRequest, insertCollection, insertNfts } from '../../helpers/rows.ts'
 import { COLLECTION_ABI, type OwnersCall } from '../../helpers/rpc-wallets.ts'
 import { SILENT_LOG } from '../../helpers/silent-log.ts'
 
@@ -44,9 +43,7 @@ afterAll(() => anvil?.stop())
 
 beforeEach(async () => {
   store = await temporaryStore()
-  await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
-  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
-  await insertRequest(store.db, { ...request, accepted_at: NOW })
+  await insertAccountAndRequest(store.db, { accepted_at: NOW })
   const chain = { genesis_timestamp: 0, factory_address: factoryAddress(admin), created_at: NOW }
   await recordChain(store.db, { ...chain, blockchain: 'polygon', start_block: 0 })
   collection = await deployCollection()
@@ -61,18 +58,7 @@ async function deployCollection(): Promise<{ id: string; address: Hex }> {
   const defaults = { factory_address: factory, royalty_bps: 0, royalty_receiver: null, max_supply: null }
   const facts = { id, name: 'Followed', symbol: 'F', wallet_address: owner, ...flags, ...defaults }
   const address = collectionAddress(facts)
-  await insertCollection(store.db, {
-    ...facts,
-    account_id: 'a',
-    request_id: 'r',
-    blockchain: 'polygon',
-    contract_address: address,
-    description: null,
-    image: null,
-    status: 'deployed',
-    next_token_id: '5',
-    next_attempt_at: NOW,
-  })
+  await insertCollection(store.db, { ...facts, contract_address: address, next_token_id: '5' })
   await anvil.send(operator, factory, encodeMake(collectionInit(facts)))
   const receiver = person(0)
   const groups = [{ receiver, count: TOKENS }]

@@ -4,10 +4,9 @@ import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated
 import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../src/server/chain/evm/network.ts'
 import { watchSettled } from '../../../src/server/pipeline/evm/public-network/reorgs.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { insertRequest } from '../../../src/server/store/requests.ts'
 import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 import { lookOnce } from '../../helpers/look-once.ts'
-import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
+import { insertAccountAndRequest, insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 import { SILENT_LOG } from '../../helpers/silent-log.ts'
 
 // One URL often leads to several nodes. One returns the receipt, and the next, a hundred blocks behind, reports
@@ -25,28 +24,8 @@ let store: Store
 
 beforeEach(async () => {
   store = await temporaryStore()
-  await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
-  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
-  await insertRequest(store.db, { ...request, accepted_at: NOW })
-  await insertCollection(store.db, {
-    id: 'c',
-    account_id: 'a',
-    request_id: 'r',
-    blockchain: 'polygon',
-    name: 'c',
-    symbol: 'C',
-    wallet_address: ALICE,
-    contract_address: CONTRACT,
-    factory_address: ALICE,
-    enable_api: 1,
-    enable_transfer: 1,
-    is_locked: 0,
-    description: null,
-    image: null,
-    status: 'deployed',
-    next_token_id: '2',
-    next_attempt_at: NOW,
-  })
+  await insertAccountAndRequest(store.db, { accepted_at: NOW })
+  await insertCollection(store.db, { contract_address: CONTRACT, next_token_id: '2' })
   const nft = { id: 'n', request_id: 'r', collection_id: 'c', receiver: ALICE, metadata: '{}', next_attempt_at: NOW }
   await insertNfts(store.db, [{ ...nft, status: 'initiated', step: 'chain', transaction_id: 't', batch_index: 0 }])
   await insertTransaction(store.db, {

@@ -19,6 +19,7 @@ import {
 } from '../../helpers/backend.ts'
 import { backUp, restore } from '../../helpers/backups.ts'
 import { FilledNonces } from '../../helpers/filled-nonces.ts'
+import { GWEI } from '../../helpers/gwei.ts'
 import { makeKey, type TestKey } from '../../helpers/keys.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { PaidFees } from '../../helpers/paid-fees.ts'
@@ -34,7 +35,6 @@ const NFTS = isSoak ? 100 : 10
 const STEPS_OF_RUNS = 60
 /** In blocks. Blocks are final at a depth of 6. */
 const DEEPEST_REORG = 5
-const GWEI = 10n ** 9n
 const DAY_MS = 86_400_000
 /** How wrong a clock may be. After it was set back, some work waits for seconds. */
 const WRONG_CLOCKS = isSoak ? [-30 * DAY_MS, DAY_MS] : [-30 * DAY_MS]

@@ -6,12 +6,11 @@ import { EMBEDDED_FEES, type GetSigningTerms } from '../../../src/server/chain/e
 import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { insertRequest } from '../../../src/server/store/requests.ts'
 import type { TransactionsTable } from '../../../src/server/store/schema.ts'
 import { raiseNonce } from '../../../src/server/store/transactions.ts'
 import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 import { evmDriver } from '../../helpers/evm-driver.ts'
-import { insertCollection, insertNfts } from '../../helpers/rows.ts'
+import { insertAccountAndRequest, insertCollection, insertNfts } from '../../helpers/rows.ts'
 
 // On a public network, a block comes every few seconds and counts after several more, so mints that were signed one
 // after the other would take a minute for each batch.
@@ -28,17 +27,13 @@ let added = 0
 beforeEach(async () => {
   store = await temporaryStore()
   added = 0
-  await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
-  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
-  await insertRequest(store.db, { ...request, accepted_at: NOW })
+  await insertAccountAndRequest(store.db, { accepted_at: NOW })
   // As the check of a network's signers does.
   for (const address of ADDRESSES) await raiseNonce(store.db, 'polygon', address, 0)
   for (const id of ['c', 'd']) {
     await insertCollection(store.db, {
-      ...{ id, account_id: 'a', request_id: 'r', blockchain: 'polygon', name: id, symbol: 'C', wallet_address: ALICE },
-      ...{ contract_address: `0x${Buffer.from(id).toString('hex').padStart(40, '0')}`, factory_address: ALICE },
-      ...{ enable_api: 1, enable_transfer: 1, is_locked: 0, description: null, image: null, status: 'deployed' },
-      ...{ next_token_id: '1', next_attempt_at: NOW },
+      id,
+      contract_address: `0x${Buffer.from(id).toString('hex').padStart(40, '0')}`,
     })
   }
 })

@@ -6,11 +6,10 @@ import { RpcError } from '../../../src/server/chain/rpc/rpc-response.ts'
 import { failCollection, withdrawCollection } from '../../../src/server/state/collections.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { insertRequest } from '../../../src/server/store/requests.ts'
 import type { TransactionRow } from '../../../src/server/store/transactions.ts'
 import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 import { BLOCK_HASH, HEAD, lookAtReverts } from '../../helpers/look-once.ts'
-import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
+import { insertAccountAndRequest, insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 
 // A reorg can mine a mint before its collection, before an earlier batch, or before the blocks in which the owner
 // granted the service its rights. The mint then has no effect but uses its nonce, although the NFT is valid.
@@ -24,15 +23,8 @@ let store: Store
 beforeEach(async () => {
   store = await temporaryStore()
   const { db } = store
-  await db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
-  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
-  await insertRequest(db, { ...request, accepted_at: NOW })
-  await insertCollection(db, {
-    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
-    ...{ wallet_address: ALICE, contract_address: CONTRACT, factory_address: ALICE, description: null, image: null },
-    ...{ enable_api: 1, enable_transfer: 1, is_locked: 0, status: 'deployed', transaction_id: 'make' },
-    ...{ next_token_id: '3', next_attempt_at: NOW },
-  })
+  await insertAccountAndRequest(db, { accepted_at: NOW })
+  await insertCollection(db, { contract_address: CONTRACT, transaction_id: 'make', next_token_id: '3' })
   await addTransaction({ id: 'make', nonce: 0, kind: 'collection', state: 'final', start_id: null })
 })
 

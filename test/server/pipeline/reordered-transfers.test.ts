@@ -9,10 +9,15 @@ import { createTransferStep } from '../../../src/server/pipeline/evm/transfer-st
 import { failBundle } from '../../../src/server/state/nfts.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { insertRequest } from '../../../src/server/store/requests.ts'
 import { temporaryDataDir, WALLETS } from '../../helpers/backend.ts'
 import { BLOCK_HASH, HEAD, lookAtReverts } from '../../helpers/look-once.ts'
-import { insertCollection, insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
+import {
+  insertAccountAndRequest,
+  insertCollection,
+  insertNfts,
+  insertTransaction,
+  insertTransfer,
+} from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 // A reorg can mine a transfer before the mint of its token or before the preceding transfer. It reverts, and its
@@ -31,21 +36,8 @@ beforeEach(async () => {
   store = await openTestStore(dir)
   signers = await (await openEmbeddedSigners(dir))()
   const { db } = store
-  await db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
-  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
-  await insertRequest(db, { ...request, accepted_at: NOW })
-  await insertCollection(db, {
-    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
-    ...{ wallet_address: ALICE, contract_address: CONTRACT, factory_address: ALICE, description: null, image: null },
-    ...{
-      enable_api: 1,
-      enable_transfer: 1,
-      is_locked: 0,
-      status: 'deployed',
-      next_token_id: '2',
-      next_attempt_at: NOW,
-    },
-  })
+  await insertAccountAndRequest(db, { accepted_at: NOW })
+  await insertCollection(db, { contract_address: CONTRACT, next_token_id: '2' })
   await insertNfts(db, [
     {
       ...{ id: 'n', request_id: 'r', collection_id: 'c', receiver: ALICE, owner: ALICE, metadata: '{}' },

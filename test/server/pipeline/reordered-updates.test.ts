@@ -10,11 +10,10 @@ import { RpcError } from '../../../src/server/chain/rpc/rpc-response.ts'
 import { createEvmUpdateStep } from '../../../src/server/pipeline/evm/update-step.ts'
 import { addUpdates, assignUpdates } from '../../../src/server/state/updates.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { insertRequest } from '../../../src/server/store/requests.ts'
 import { raiseNonce } from '../../../src/server/store/transactions.ts'
 import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 import { lookAtReverts } from '../../helpers/look-once.ts'
-import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
+import { insertAccountAndRequest, insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 
 // A reorg can mine an update before an earlier one of the collection, or after one that the database doesn't have. It
 // carries the number of the update, so it then has no effect, although the new metadata is valid.
@@ -30,16 +29,9 @@ let store: Store
 beforeEach(async () => {
   store = await temporaryStore()
   const { db } = store
-  await db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
-  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
-  await insertRequest(db, { ...request, accepted_at: NOW })
+  await insertAccountAndRequest(db, { accepted_at: NOW })
   await raiseNonce(db, 'polygon', OPERATOR.address, 1)
-  await insertCollection(db, {
-    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C', dynamic: 1 },
-    ...{ wallet_address: ALICE, contract_address: CONTRACT, factory_address: ALICE, description: null, image: null },
-    ...{ enable_api: 1, enable_transfer: 1, is_locked: 0, status: 'deployed', next_token_id: '3', update_count: 4 },
-    ...{ next_attempt_at: NOW },
-  })
+  await insertCollection(db, { dynamic: 1, contract_address: CONTRACT, next_token_id: '3', update_count: 4 })
   await insertNfts(
     db,
     ['1', '2'].map((token_id) => ({

@@ -14,10 +14,15 @@ import { startChainPipeline } from '../../../src/server/pipeline/chain-pipeline.
 import { createDeployStep } from '../../../src/server/pipeline/deploy-step.ts'
 import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { insertRequest } from '../../../src/server/store/requests.ts'
 import { temporaryDataDir, until, WALLETS } from '../../helpers/backend.ts'
 import { evmDriver } from '../../helpers/evm-driver.ts'
-import { insertCollection, insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
+import {
+  insertAccountAndRequest,
+  insertCollection,
+  insertNfts,
+  insertTransaction,
+  insertTransfer,
+} from '../../helpers/rows.ts'
 import { SILENT_LOG } from '../../helpers/silent-log.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
@@ -39,9 +44,7 @@ beforeEach(async () => {
   dir = await temporaryDataDir()
   store = await openTestStore(dir)
   signers = await (await openEmbeddedSigners(dir))()
-  await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
-  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
-  await insertRequest(store.db, { ...request, accepted_at: NOW })
+  await insertAccountAndRequest(store.db, { accepted_at: NOW })
 })
 afterEach(() => store.close())
 
@@ -51,20 +54,8 @@ const addCollection = (
 ) =>
   insertCollection(store.db, {
     id,
-    account_id: 'a',
-    request_id: 'r',
-    blockchain: 'polygon',
-    name: id,
-    symbol: 'C',
-    wallet_address: ALICE,
     contract_address: `0x${Buffer.from(id).toString('hex').padStart(40, '0')}`,
     factory_address: factoryAddress(signers.admin.address),
-    enable_api: 1,
-    enable_transfer: 1,
-    is_locked: 0,
-    description: null,
-    image: null,
-    next_token_id: '1',
     next_attempt_at: NOW,
     ...changes,
   })

@@ -6,10 +6,15 @@ import { deployNfts } from '../../../src/server/state/nfts.ts'
 import { insertAttempts } from '../../../src/server/store/attempts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { applyEvents, type OwnerEventRow } from '../../../src/server/store/owner-events.ts'
-import { insertRequest } from '../../../src/server/store/requests.ts'
 import type { TransactionRow } from '../../../src/server/store/transactions.ts'
 import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
-import { insertCollection, insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
+import {
+  insertAccountAndRequest,
+  insertCollection,
+  insertNfts,
+  insertTransaction,
+  insertTransfer,
+} from '../../helpers/rows.ts'
 import { SILENT_LOG } from '../../helpers/silent-log.ts'
 
 // A mint and a transfer are settled, and their blocks are watched until they are final. Meanwhile a reorg replaces
@@ -33,15 +38,8 @@ let store: Store
 beforeEach(async () => {
   store = await temporaryStore()
   const { db } = store
-  await db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
-  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
-  await insertRequest(db, { ...request, accepted_at: NOW })
-  await insertCollection(db, {
-    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
-    ...{ wallet_address: ALICE, contract_address: CAROL, factory_address: ALICE, description: null, image: null },
-    ...{ enable_api: 1, enable_transfer: 1, is_locked: 0, status: 'deployed', next_token_id: '2' },
-    next_attempt_at: NOW,
-  })
+  await insertAccountAndRequest(db, { accepted_at: NOW })
+  await insertCollection(db, { contract_address: CAROL, next_token_id: '2' })
 })
 
 /** Adds a settled transaction in a block that isn't final yet. */

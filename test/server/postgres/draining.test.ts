@@ -1,5 +1,4 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Secret } from '../../../src/core/secret.ts'
 import type { EvmNetwork } from '../../../src/server/chain/evm/network.ts'
@@ -15,6 +14,7 @@ import {
   withStore,
 } from '../../helpers/backend.ts'
 import { gate } from '../../helpers/gate.ts'
+import { listenLocally } from '../../helpers/http-server.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
 let folder: string
@@ -74,12 +74,9 @@ async function silentServer() {
   const server = createServer(() => {
     requestCount += 1
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  undo.push(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked: () => requestCount }
+  const { url, close } = await listenLocally(server)
+  undo.push(close)
+  return { url, asked: () => requestCount }
 }
 
 const nfts = () =>

@@ -11,11 +11,10 @@ import { Refusal } from '../../../src/server/services/refusals.ts'
 import type { ServiceDeps } from '../../../src/server/services/services.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
-import { insertRequest } from '../../../src/server/store/requests.ts'
 import { lockRunOfCollection, setLimit } from '../../../src/server/store/run-costs.ts'
 import { temporaryDataDir, until, WALLETS } from '../../helpers/backend.ts'
 import { gate } from '../../helpers/gate.ts'
-import { insertCollection } from '../../helpers/rows.ts'
+import { insertAccountAndRequest, insertCollection } from '../../helpers/rows.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
 const ACCOUNT = privateKeyToAccount(`0x${'1'.repeat(64)}`)
@@ -31,14 +30,8 @@ beforeEach(async () => {
   const url = new Secret((await databaseUrlOf(folder)) ?? '')
   stores = [await openPostgres({ url }), await openPostgres({ url })]
   const [{ db }] = stores
-  await db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
-  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
-  await insertRequest(db, { ...request, accepted_at: 1 })
-  await insertCollection(db, {
-    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
-    ...{ wallet_address: 'w', contract_address: CONTRACT, factory_address: 'f', enable_api: 1, enable_transfer: 0 },
-    ...{ is_locked: 0, description: null, image: null, status: 'initiated', next_token_id: '1', next_attempt_at: 0 },
-  })
+  await insertAccountAndRequest(db, { accepted_at: 1 })
+  await insertCollection(db, { contract_address: CONTRACT, enable_transfer: 0, status: 'initiated' })
 })
 afterEach(() => Promise.all((stores ?? []).map((store) => store.close())))
 

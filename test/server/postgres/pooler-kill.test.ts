@@ -7,6 +7,7 @@ import { formatCoins } from '../../../src/core/units.ts'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
 import { until, WALLETS } from '../../helpers/backend.ts'
 import { gdnAt } from '../../helpers/gdn-at.ts'
+import { GWEI } from '../../helpers/gwei.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { PaidFees } from '../../helpers/paid-fees.ts'
 import { findPgbouncer, startPgbouncer } from '../../helpers/pgbouncer.ts'
@@ -18,7 +19,6 @@ import { type Pooler, startPooler } from '../../helpers/transaction-pooler.ts'
 
 const ROWS = 30
 const KILLS = 4
-const GWEI = 10n ** 9n
 
 interface Nft {
   status: string

@@ -8,10 +8,9 @@ import { relabelReferences } from '../../../src/server/services/relabel-referenc
 import type { ServiceDeps } from '../../../src/server/services/services.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
-import { insertRequest } from '../../../src/server/store/requests.ts'
 import { temporaryDataDir, WALLETS } from '../../helpers/backend.ts'
 import { gate } from '../../helpers/gate.ts'
-import { insertCollection } from '../../helpers/rows.ts'
+import { insertAccountAndRequest, insertCollection } from '../../helpers/rows.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
 const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
@@ -26,14 +25,8 @@ beforeEach(async () => {
   const url = new Secret((await databaseUrlOf(folder)) ?? '')
   first = await openPostgres({ url })
   second = await openPostgres({ url })
-  await first.db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
-  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
-  await insertRequest(first.db, { ...request, accepted_at: 1 })
-  await insertCollection(first.db, {
-    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
-    ...{ wallet_address: 'w', contract_address: CONTRACT, factory_address: 'f', enable_api: 1, enable_transfer: 0 },
-    ...{ is_locked: 0, description: null, image: null, status: 'initiated', next_token_id: '1', next_attempt_at: 0 },
-  })
+  await insertAccountAndRequest(first.db, { accepted_at: 1 })
+  await insertCollection(first.db, { contract_address: CONTRACT, enable_transfer: 0, status: 'initiated' })
 })
 afterEach(() => Promise.all([first?.close(), second?.close()]))
 

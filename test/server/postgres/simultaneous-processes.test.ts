@@ -12,11 +12,10 @@ import { lockCollection } from '../../../src/server/store/collections.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { findCursor, lockTokenOwners, moveCursor } from '../../../src/server/store/owner-events.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
-import { insertRequest } from '../../../src/server/store/requests.ts'
 import { raiseNonce } from '../../../src/server/store/transactions.ts'
 import { plainMetadata, temporaryDataDir } from '../../helpers/backend.ts'
 import { evmDriver } from '../../helpers/evm-driver.ts'
-import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
+import { insertAccountAndRequest, insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 import { SILENT_LOG } from '../../helpers/silent-log.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
@@ -33,16 +32,9 @@ beforeEach(async () => {
   there = await openPostgres({ url })
   signers = [createSigner(generatePrivateKey()), createSigner(generatePrivateKey())]
   for (const { address } of signers) await raiseNonce(here.db, 'polygon', address, 0)
-  await here.db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
-  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
-  await insertRequest(here.db, { ...request, accepted_at: 1 })
+  await insertAccountAndRequest(here.db, { accepted_at: 1 })
   for (const id of ['c', 'd']) {
-    await insertCollection(here.db, {
-      ...{ id, account_id: 'a', request_id: 'r', blockchain: 'polygon', name: id, symbol: 'C' },
-      ...{ wallet_address: 'w', contract_address: `0x${id.repeat(40)}`, factory_address: 'f', enable_api: 1 },
-      ...{ enable_transfer: 0, is_locked: 0, description: null, image: null, status: 'deployed' },
-      ...{ next_token_id: '1', next_attempt_at: 0 },
-    })
+    await insertCollection(here.db, { id, contract_address: `0x${id.repeat(40)}`, enable_transfer: 0 })
     const nft = {
       request_id: 'r',
       receiver: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',

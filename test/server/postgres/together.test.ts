@@ -10,11 +10,10 @@ import { claimFileWork } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
 import { countRequest } from '../../../src/server/store/rate-windows.ts'
-import { insertRequest } from '../../../src/server/store/requests.ts'
 import { markSignedUrlUsed } from '../../../src/server/store/signed-urls.ts'
 import { reserveNonces } from '../../../src/server/store/transactions.ts'
 import { freshDataDir, temporaryDataDir, until } from '../../helpers/backend.ts'
-import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
+import { insertAccountAndRequest, insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
 // Two stores stand for two processes. They share only the database.
@@ -26,9 +25,7 @@ beforeEach(async () => {
   const url = new Secret((await databaseUrlOf(folder)) ?? '')
   stores = [await openPostgres({ url }), await openPostgres({ url })]
   const [{ db }] = stores
-  await db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
-  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
-  await insertRequest(db, { ...request, accepted_at: 1 })
+  await insertAccountAndRequest(db, { accepted_at: 1 })
 })
 afterEach(() => Promise.all(stores.map((store) => store.close())))
 
@@ -36,11 +33,7 @@ const times = <Result>(count: number, work: (store: Store, index: number) => Pro
   Promise.all(Array.from({ length: count }, (_, index) => work(stores[index % 2] as Store, index)))
 
 const addCollection = ({ db }: Store, id: string) =>
-  insertCollection(db, {
-    ...{ id, account_id: 'a', request_id: 'r', blockchain: 'polygon', name: id, symbol: 'C' },
-    ...{ wallet_address: 'w', contract_address: id, factory_address: 'f', enable_api: 1, enable_transfer: 0 },
-    ...{ is_locked: 0, description: null, image: null, status: 'initiated', next_token_id: '1', next_attempt_at: 0 },
-  })
+  insertCollection(db, { id, contract_address: id, enable_transfer: 0, status: 'initiated' })
 
 it('an Idempotency-Key sent to several processes at once is accepted once, with the same response from all', async () => {
   let written = 0

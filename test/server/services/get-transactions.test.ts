@@ -54,12 +54,7 @@ it('says for which funds or blocks an accepted change waits', async () => {
 })
 
 it('says for which funds or blocks a collection waits', async () => {
-  const collection = {
-    ...{ account_id: 'a', request_id: 'r', name: 'd', symbol: 'D', wallet_address: ALICE },
-    ...{ factory_address: ALICE, enable_api: 1, enable_transfer: 1, is_locked: 0, description: null, image: null },
-    ...{ blockchain: 'polygon' as const, next_token_id: '1', next_attempt_at: 0 },
-  }
-  await insertCollection(place.store.db, { ...collection, id: 'd', contract_address: BOB, status: 'initiated' })
+  await insertCollection(place.store.db, { id: 'd', contract_address: BOB, status: 'initiated' })
   const read = async (problem: string | null) => {
     const parsed = { transaction_gdn_ids: ['d', 'c'] }
     const { collections } = await getCollections(depsWith(problem), { accountId: 'a', parsed, body: parsed } as never)

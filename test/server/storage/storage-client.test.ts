@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, onTestFinished, test } from 'vitest'
 import { collectBody, openStorageClient } from '../../../src/server/storage/remote/storage-client.ts'
+import { listenLocally } from '../../helpers/http-server.ts'
 
 /** A server with an endless response, a byte at a time. */
 async function dripping(): Promise<string> {
@@ -11,9 +11,9 @@ async function dripping(): Promise<string> {
     const drip = setInterval(() => response.write('x'), 20)
     response.on('close', () => clearInterval(drip))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const { url, close } = await listenLocally(server)
+  onTestFinished(close)
+  return `${url}/`
 }
 
 /** Runs the garbage collector, which must not collect the timer of a request. */

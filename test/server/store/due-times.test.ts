@@ -2,9 +2,8 @@ import { beforeEach, expect, it } from 'vitest'
 import { createClockStep } from '../../../src/server/pipeline/clock-step.ts'
 import { clampDueTimes } from '../../../src/server/store/due-times.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { insertRequest } from '../../../src/server/store/requests.ts'
 import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
-import { insertCollection, insertNfts } from '../../helpers/rows.ts'
+import { insertAccountAndRequest, insertCollection, insertNfts } from '../../helpers/rows.ts'
 import { isOnPostgres } from '../../helpers/test-database.ts'
 
 const NOW = 1_800_000_000_000
@@ -26,17 +25,8 @@ async function addWaiting(next_attempt_at: number, lease_until: number): Promise
   const { db } = store
   const work = { next_attempt_at, lease_until }
   const signed = { blockchain: 'polygon' as const, raw: '', state: 'signed' as const, created_at: NOW, ...work }
-  await db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
-  await insertRequest(db, {
-    ...{ id: 'r', account_id: 'a', endpoint: 'createnft', idempotency_key: null, body_hash: '', response: '' },
-    accepted_at: NOW,
-  })
-  await insertCollection(db, {
-    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
-    ...{ wallet_address: WALLETS[0], contract_address: '0xc', factory_address: '0xf' },
-    ...{ enable_api: 1, enable_transfer: 0, is_locked: 0, description: null, image: null },
-    ...{ status: 'initiated', next_token_id: '1', ...work },
-  })
+  await insertAccountAndRequest(db, { accepted_at: NOW, endpoint: 'createnft' })
+  await insertCollection(db, { contract_address: '0xc', enable_transfer: 0, status: 'initiated', ...work })
   const nft = { id: 'n', request_id: 'r', collection_id: 'c', receiver: WALLETS[1], metadata: '{}', ...work }
   await insertNfts(db, [{ ...nft, status: 'initiated', step: 'files' }])
   await db

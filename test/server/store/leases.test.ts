@@ -10,10 +10,9 @@ import {
 import { releaseLeases } from '../../../src/server/store/leases.ts'
 import { claimFileWork, type FileWork, postponeFiles, readNextFilesDueAt } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { insertRequest } from '../../../src/server/store/requests.ts'
 import { claimSignedTransactions, reserveNonces } from '../../../src/server/store/transactions.ts'
 import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
-import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
+import { insertAccountAndRequest, insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 
 const NOW = 1_800_000_000_000
 const LEASE = 1000
@@ -22,16 +21,7 @@ let store: Store
 
 beforeEach(async () => {
   store = await temporaryStore()
-  await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
-  const request = {
-    id: 'r',
-    account_id: 'a',
-    endpoint: 'createnft',
-    idempotency_key: null,
-    body_hash: '',
-    response: '',
-  }
-  await insertRequest(store.db, { ...request, accepted_at: NOW })
+  await insertAccountAndRequest(store.db, { accepted_at: NOW, endpoint: 'createnft' })
   await addCollection('c')
 })
 
@@ -41,21 +31,9 @@ const passOn = async (claimed: FileWork, files: Record<string, string>) =>
 const addCollection = (id: string) =>
   insertCollection(store.db, {
     id,
-    account_id: 'a',
-    request_id: 'r',
-    blockchain: 'polygon',
-    name: id,
-    symbol: 'C',
-    wallet_address: WALLETS[0],
     contract_address: `0x${id}`,
-    factory_address: '0xf',
-    enable_api: 1,
     enable_transfer: 0,
-    is_locked: 0,
-    description: null,
-    image: null,
     status: 'initiated',
-    next_token_id: '1',
     next_attempt_at: NOW,
   })
 

@@ -3,7 +3,6 @@ import { deployNfts } from '../../../src/server/state/nfts.ts'
 import { addTransfer, endTransfer, withdrawTransfer } from '../../../src/server/state/transfers.ts'
 import { findNft, setOwner } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { insertRequest } from '../../../src/server/store/requests.ts'
 import {
   assignTransfers,
   finalTransfers,
@@ -14,7 +13,7 @@ import {
   returnTransfer,
 } from '../../../src/server/store/transfers.ts'
 import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
-import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
+import { insertAccountAndRequest, insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 
 const [ALICE, BOB, CAROL] = WALLETS
 const NOW = 1_800_000_000_000
@@ -23,28 +22,8 @@ let store: Store
 
 beforeEach(async () => {
   store = await temporaryStore()
-  await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
-  const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
-  await insertRequest(store.db, { ...request, accepted_at: NOW })
-  await insertCollection(store.db, {
-    id: 'c',
-    account_id: 'a',
-    request_id: 'r',
-    blockchain: 'polygon',
-    name: 'c',
-    symbol: 'C',
-    wallet_address: ALICE,
-    contract_address: CAROL,
-    factory_address: CAROL,
-    enable_api: 1,
-    enable_transfer: 1,
-    is_locked: 0,
-    description: null,
-    image: null,
-    status: 'deployed',
-    next_token_id: '2',
-    next_attempt_at: NOW,
-  })
+  await insertAccountAndRequest(store.db, { accepted_at: NOW })
+  await insertCollection(store.db, { contract_address: CAROL, next_token_id: '2' })
   const nft = { id: 'n', request_id: 'r', collection_id: 'c', receiver: ALICE, owner: BOB, metadata: '{}' }
   await insertNfts(store.db, [{ ...nft, status: 'deployed', step: 'done', token_id: '1', next_attempt_at: NOW }])
 })

@@ -54,9 +54,9 @@ beforeEach(async () => {
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
   await insertRequest(store.db, { ...request, accepted_at: NOW })
   await insertCollection(store.db, {
-    ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
-    ...{ wallet_address: ALICE, contract_address: CAROL, factory_address: CAROL, description: null, image: null },
-    ...{ enable_api: 1, enable_transfer: 1, is_locked: 0, status: 'initiated', next_token_id: '2' },
+    contract_address: CAROL,
+    status: 'initiated',
+    next_token_id: '2',
     next_attempt_at: NOW,
   })
   await insertNfts(store.db, [

@@ -5,6 +5,7 @@ import { isEnsName } from '../../../api/ens-name.ts'
 import { findProjectFileIn } from '../../../config/project-file.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
+import { listSome } from '../../../core/list-some.ts'
 import { sha256Hex } from '../../../core/sha256-hex.ts'
 import { type ColumnMapping, meaningProblem } from '../../../manifest/columns.ts'
 import type { ManifestOptions, ManifestSource } from '../../../manifest/read.ts'
@@ -139,9 +140,8 @@ export class MappedColumns {
     const shownMappings = fresh
       .slice(0, MAX_SHOWN_MAPPINGS)
       .map(([name, meaning]) => `${safe(name)} → ${safe(meaning)}`)
-    if (fresh.length > MAX_SHOWN_MAPPINGS) shownMappings.push(`and ${fresh.length - MAX_SHOWN_MAPPINGS} more`)
     const file = this.#findConfigFile(fresh)
-    this.#io.note(`Columns: ${shownMappings.join(', ')}${file === null ? '' : ` (${safe(file)})`}`)
+    this.#io.note(`Columns: ${listSome(shownMappings, fresh.length)}${file === null ? '' : ` (${safe(file)})`}`)
   }
 
   /** Returns the path of the project's file if this file maps at least one of the columns. */

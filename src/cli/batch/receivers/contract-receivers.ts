@@ -3,6 +3,7 @@ import type { Server } from '../../../config/server.ts'
 import { chunksOf } from '../../../core/chunks-of.ts'
 import { count } from '../../../core/count.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
+import { listSome } from '../../../core/list-some.ts'
 import { HashTable } from '../../../manifest/hash-table.ts'
 import type { ReceiverCheck } from '../../../manifest/list-rows.ts'
 import { receiverKey } from '../../../manifest/receiver-list.ts'
@@ -72,11 +73,10 @@ export class ContractReceivers implements ReceiverCheck {
     const shownReceivers = [...this.#kindsByAddress]
       .slice(0, MAX_SHOWN_CONTRACTS)
       .map(([address, kind]) => `${address} (${kind ?? UNKNOWN_KIND})`)
-    const more = all > shownReceivers.length ? `, and ${all - shownReceivers.length} more` : ''
     const kindText = all === 1 ? 'is a contract or burn address' : 'are contracts or burn addresses'
     const isSkipped = this.#checking.flags.skipContracts === true
     const then = isSkipped ? ' (skipped)' : ''
-    notes.push(`${count(all, 'receiver')} ${kindText}${then}: ${shownReceivers.join(', ')}${more}`)
+    notes.push(`${count(all, 'receiver')} ${kindText}${then}: ${listSome(shownReceivers, all)}`)
     if (!isSkipped) notes.push('To skip these receivers, add --skip-contracts')
     return notes
   }

@@ -1,11 +1,12 @@
+import { MAX_LISTED_ROWS } from '../../../batch/rows/max-listed-rows.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { listSome } from '../../../core/list-some.ts'
 import { type Io, safe } from '../../io/io.ts'
 import { type DifferingRow, formatLineRanges } from '../report/run-error.ts'
 import type { VerifiedCounts } from '../report/summary.ts'
 import { rowVerifyText, type VerifiedRow } from './verify-rows.ts'
 
-const MAX_LISTED_ROWS = 50
 const MAX_SHOWN_TITLES = 5
 
 /** Counts the results of comparing rows with chain and storage. Collects the first rows that differ. */
@@ -53,8 +54,8 @@ export class VerifyTally {
     const lines = this.#changedRows.flatMap(({ line }) => (line === null ? [] : [{ line }]))
     const removed = this.#changedRows.filter(({ line }) => line === null)
     const titles = removed.slice(0, MAX_SHOWN_TITLES).map(({ title }) => title ?? 'a row without a title')
-    const more = removed.length > titles.length ? ` and ${removed.length - titles.length} more` : ''
-    const named = removed.length === 0 ? [] : [`no longer in the manifest: ${safe(titles.join(', '))}${more}`]
+    const named =
+      removed.length === 0 ? [] : [`no longer in the manifest: ${safe(listSome(titles, removed.length, ' and'))}`]
     return [...(lines.length === 0 ? [] : [formatLineRanges(lines)]), ...named].join('; ')
   }
 

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { makeEdition } from '../../../art/edition.ts'
 import { explainDeviations } from '../../../art/edition-report.ts'
 import type { GenerateResult } from '../../../art/generate/generate.ts'
-import { EDITION_FILE, MANIFEST_FILE, type UnfinishedOutput } from '../../../art/generate/output-folder.ts'
+import type { UnfinishedOutput } from '../../../art/generate/output-folder.ts'
 import { loadSharp } from '../../../art/render/load-sharp.ts'
 import type { Fit } from '../../../art/render/read-image.ts'
 import { findSharedImages } from '../../../art/shared-images.ts'
@@ -20,7 +20,9 @@ import { count as formatCount } from '../../../core/count.ts'
 import { flagError, GdnError, isInterruption } from '../../../core/errors.ts'
 import { formatBytes } from '../../../core/format-bytes.ts'
 import { isInside } from '../../../core/is-inside.ts'
+import { listSome } from '../../../core/list-some.ts'
 import { shellWord } from '../../../core/shell-word.ts'
+import { EDITION_FILE, MANIFEST_FILE } from '../../../manifest/edition-files.ts'
 import { countChangedRows, type RowChangeCounts } from '../../art/changed-rows.ts'
 import { findArtWarnings, printArtWarnings } from '../../art/check-images.ts'
 import { readArt } from '../../art/read-art.ts'
@@ -277,12 +279,12 @@ function outputWarnings({ out, former, rows, edited, added }: ReplacedOutput): A
 }
 
 function addedText(added: readonly string[], out: string, former: string | null): string {
-  const more = added.length > MAX_LISTED_FILES ? `, and ${added.length - MAX_LISTED_FILES} more` : ''
+  const shownFiles = listSome(added.slice(0, MAX_LISTED_FILES), added.length)
   const folderText =
     former === null
       ? 'gdn did not change the folder.'
       : `The former folder ${former} now contains ${added.length === 1 ? 'it' : 'them'}.`
-  return `${out} had ${formatCount(added.length, 'file')} that gdn did not generate: ${added.slice(0, MAX_LISTED_FILES).join(', ')}${more}. ${folderText}`
+  return `${out} had ${formatCount(added.length, 'file')} that gdn did not generate: ${shownFiles}. ${folderText}`
 }
 
 const changedImagesText = (images: number, manifest: string): string =>

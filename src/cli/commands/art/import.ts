@@ -6,6 +6,7 @@ import type { ArtIssue } from '../../../art/types.ts'
 import { readText } from '../../../config/read-text.ts'
 import { count } from '../../../core/count.ts'
 import { flagError } from '../../../core/errors.ts'
+import { listSome } from '../../../core/list-some.ts'
 import { quoted } from '../../../core/quoted.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { manifestCell } from '../../../core/spreadsheet-text.ts'
@@ -256,7 +257,7 @@ function findCaseVariants(nfts: readonly BuildNft[]): ArtIssue[] {
 }
 
 const formatTexts = (texts: readonly string[], total = texts.length): string =>
-  `${texts.slice(0, MAX_LISTED_TEXTS).join(', ')}${total > MAX_LISTED_TEXTS ? ` and ${total - MAX_LISTED_TEXTS} more` : ''}`
+  listSome(texts.slice(0, MAX_LISTED_TEXTS), total, ' and')
 
 function equalNames(nfts: readonly BuildNft[]): ArtIssue[] {
   const byName = new Map<string, BuildNft[]>()

@@ -1,4 +1,5 @@
 import { count } from '../../../core/count.ts'
+import { listSome } from '../../../core/list-some.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addCommonFlags } from '../../flags/common.ts'
@@ -29,8 +30,8 @@ export async function init({ io, cwd }: Pick<Deps, 'io' | 'cwd'>, folder: string
   const traits = layers.reduce((sum, layer) => sum + layer.traits.length, 0)
   await io.data(printArt(layers, folder))
   if (skipped.length > 0) {
-    const more = skipped.length > MAX_LISTED_FILES ? ` and ${skipped.length - MAX_LISTED_FILES} more` : ''
-    io.note(safe(`Skipped ${count(skipped.length, 'file')}: ${skipped.slice(0, MAX_LISTED_FILES).join(', ')}${more}`))
+    const shownFiles = listSome(skipped.slice(0, MAX_LISTED_FILES), skipped.length, ' and')
+    io.note(safe(`Skipped ${count(skipped.length, 'file')}: ${shownFiles}`))
   }
   io.note(`Found ${count(layers.length, 'layer')} with ${count(traits, 'trait')}.
 Check the file: gdn art check art.yaml --count <n>`)

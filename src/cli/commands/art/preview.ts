@@ -11,6 +11,7 @@ import { flagError } from '../../../core/errors.ts'
 import { isInside } from '../../../core/is-inside.ts'
 import { pathExists } from '../../../core/path-exists.ts'
 import { shellWord } from '../../../core/shell-word.ts'
+import { EDITION_FILE, MANIFEST_FILE } from '../../../manifest/edition-files.ts'
 import { checkImages, findArtWarnings, imageWarnings, printArtWarnings } from '../../art/check-images.ts'
 import type { EditionView, RepresentativeNfts } from '../../art/edition-view.ts'
 import { readArt } from '../../art/read-art.ts'
@@ -150,7 +151,6 @@ async function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: s
     const message = `the file is in ${relative(cwd, layerFolder) || '.'}, which contains layers`
     throw flagError(OUT_FLAG, message, 'Use a file outside the layer folders.')
   }
-  const { EDITION_FILE, MANIFEST_FILE } = await import('../../../art/generate/output-folder.ts')
   const isOfEdition = [EDITION_FILE, MANIFEST_FILE].includes(basename(out).toLowerCase())
   if (!isOfEdition || !(await pathExists(join(folder, EDITION_FILE)))) return
   const message = `the file belongs to the edition in ${relative(cwd, dirname(out)) || '.'}`

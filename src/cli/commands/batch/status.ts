@@ -1,6 +1,7 @@
 import { formatResumeCommand } from '../../../batch/runs/how-to-resume.ts'
 import { listRuns, runStatus } from '../../../batch/runs/runs.ts'
 import type { Run, RunStatus } from '../../../batch/types.ts'
+import { listSome } from '../../../core/list-some.ts'
 import { isUnrevealed } from '../../../state/drops.ts'
 import { findManifestEdits, warnOfEdits } from '../../batch/edits-since.ts'
 import { formatServerFlags } from '../../batch/options/format-flags.ts'
@@ -108,12 +109,8 @@ async function describeOtherRuns(
   const others = (await listRuns(stateDir)).filter((run) => run.manifestPath === manifestPath && run.family !== family)
   const names = [...new Set(others.map((run) => run.name))]
   if (names.length === 0) return []
-  const more = names.length > MAX_OTHER_RUNS ? `, and ${names.length - MAX_OTHER_RUNS} more` : ''
-  return [
-    safe(
-      `The manifest has other runs: ${names.slice(0, MAX_OTHER_RUNS).join(', ')}${more}. Run \`gdn batch status <run>\` to show one.`,
-    ),
-  ]
+  const shownNames = listSome(names.slice(0, MAX_OTHER_RUNS), names.length)
+  return [safe(`The manifest has other runs: ${shownNames}. Run \`gdn batch status <run>\` to show one.`)]
 }
 
 /**

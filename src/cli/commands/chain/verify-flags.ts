@@ -34,8 +34,8 @@ export async function etherscanKey(
   }
   const { passwordProblem, readPasswordFile } = await import('../../../keystore/password.ts')
   if (etherscanKeyFile !== undefined) return readPasswordFile(resolve(cwd, etherscanKeyFile), passwordProblem)
-  const named = env.GDN_ETHERSCAN_KEY
-  if (named !== undefined && named !== '') return new Secret(named)
+  const keyFromEnv = env.GDN_ETHERSCAN_KEY
+  if (keyFromEnv !== undefined && keyFromEnv !== '') return new Secret(keyFromEnv)
   if (etherscanUrl === undefined) return null
   throw flagError('--etherscan-url', 'requires a key', 'Add --etherscan-key-file, or set GDN_ETHERSCAN_KEY.')
 }

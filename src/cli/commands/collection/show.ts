@@ -1,5 +1,6 @@
 import { evmAddressProblem } from '../../../api/address.ts'
 import type { Blockchain } from '../../../api/blockchains.ts'
+import { isEvmAddress } from '../../../api/same-address.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { queryStateIfReadable } from '../../../state/glance.ts'
 import { type KnownCollection, listKnownCollections } from '../../../state/known-collections.ts'
@@ -58,7 +59,8 @@ export async function show(deps: Deps, typedNames: readonly string[], flags: Sho
   if (names.length === 0) {
     throw new GdnError('usage', 'no collection is specified', { hint: 'Run `gdn collection show <id-or-address>`.' })
   }
-  const address = names.length === 1 && isEvmAddress(names[0]) ? names[0] : null
+  const [first = ''] = names
+  const address = names.length === 1 && isEvmAddress(first) ? first : null
   for (const name of names) if (isEvmAddress(name)) refuseWrongAddress(name)
   if (address === null && flags.rpcUrl !== undefined) {
     throw flagError(
@@ -164,8 +166,6 @@ function refuseWrongAddress(name: string): void {
   const problem = /^0x[0-9a-f]+$/i.test(name) ? evmAddressProblem(name) : null
   if (problem !== null) throw wrongAddressError(name, problem, '<id-or-address>')
 }
-
-const isEvmAddress = (name: string | undefined): name is string => /^0x[0-9a-fA-F]{40}$/.test(name ?? '')
 
 /** Returns whether an error means that no node is available to read the contract. */
 const isMissingNodeError = (error: unknown): boolean =>

@@ -11,10 +11,8 @@ import { addServedApiFlags, type ServedApiFlags, servedApiOptions } from '../../
 import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '../../flags/stored-files.ts'
 import { announceFaults, readFaults } from '../../request/faults.ts'
 import { VERSION } from '../../version.ts'
-import { runUnlessStopped } from '../serving.ts'
+import { CLOSE_WITHIN_MS, runUnlessStopped } from '../serving.ts'
 import { runChild } from './run-child.ts'
-
-const CLOSE_WITHIN_MS = 5000
 
 export interface ExecFlags extends CommonFlags, ServedApiFlags, StoredFilesFlags {
   faults?: string

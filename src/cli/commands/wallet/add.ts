@@ -2,6 +2,7 @@ import { anyAddressProblem, checksumAddress } from '../../../api/address.ts'
 import { stateDirectory, walletsDirectory } from '../../../config/paths.ts'
 import { count } from '../../../core/count.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
+import { listSome } from '../../../core/list-some.ts'
 import { issuesError } from '../../../manifest/manifest-error.ts'
 import type { Sql } from '../../../sqlite/shared-database.ts'
 import { addAddress, savedAddress } from '../../../state/addresses.ts'
@@ -106,8 +107,7 @@ const MAX_SHOWN_ITEMS = 10
 
 /** Formats the members of a group that a command has added or removed. */
 export const formatMembers = (members: readonly string[]): string =>
-  members.slice(0, MAX_SHOWN_ITEMS).join(', ') +
-  (members.length > MAX_SHOWN_ITEMS ? ` and ${members.length - MAX_SHOWN_ITEMS} more` : '')
+  listSome(members.slice(0, MAX_SHOWN_ITEMS), members.length, ' and')
 
 function parseNamedAddress(typed: string | undefined, address: string | undefined): NamedAddress {
   if (typed === undefined) throw requiredFlagError('<name>', 'Add a name and an address, or --from <file>.')

@@ -1,3 +1,4 @@
+import { ceilDiv } from '../../../core/ceil-div.ts'
 import { PROGRAMS } from './key.ts'
 import type { Instruction } from './message.ts'
 
@@ -27,4 +28,4 @@ const MICRO = 1_000_000n
 
 /** Returns the maximum fee in lamports of a transaction with one signature. */
 export const computeMaxFee = (microLamports: bigint): bigint =>
-  BASE_FEE_LAMPORTS + (BigInt(COMPUTE_UNIT_LIMIT) * microLamports + MICRO - 1n) / MICRO
+  BASE_FEE_LAMPORTS + ceilDiv(BigInt(COMPUTE_UNIT_LIMIT) * microLamports, MICRO)

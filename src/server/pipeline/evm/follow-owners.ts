@@ -1,5 +1,6 @@
 import { checksumAddress } from '../../../api/address.ts'
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import { hexQuantity } from '../../../core/hex-quantity.ts'
 import {
   type CollectionChange,
   type CollectionEvent,
@@ -194,6 +195,6 @@ export function readBlock(
   network: Pick<EvmNetwork, 'request'>,
   block: number | 'latest',
 ): Promise<FollowedBlock | null> {
-  const name = block === 'latest' ? block : `0x${block.toString(16)}`
+  const name = block === 'latest' ? block : hexQuantity(block)
   return network.request<FollowedBlock | null>('eth_getBlockByNumber', [name, false])
 }

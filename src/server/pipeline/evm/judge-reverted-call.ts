@@ -53,6 +53,17 @@ export async function readAtFinality<Result>(
   }
 }
 
+/**
+ * Returns whether a refusal holds in the newest final state, so that no reorg can restore the missing rights. Also
+ * returns true if no node has that state.
+ */
+export async function isRefusedAtFinality(
+  { publicNetwork }: EvmNetwork,
+  isRefused: (block: Hex) => Promise<boolean>,
+): Promise<boolean> {
+  return publicNetwork === undefined || ((await readAtFinality(publicNetwork, isRefused)) ?? true)
+}
+
 async function callSucceeds(network: EvmNetwork, { gas, ...call }: Call, block: Hex | 'latest'): Promise<boolean> {
   try {
     await network.request('eth_call', [{ ...call, gas: numberToHex(gas) }, block])

@@ -17,7 +17,13 @@ import {
 } from '../../store/transactions.ts'
 import { nextKnownTokenId } from '../../store/unknown-mints.ts'
 import type { OutcomeVerdict, TransactionOutcome } from '../driver.ts'
-import { type Call, judgeRevertedCall, MAX_TEMPORARY_REVERTS, readAtFinality } from './judge-reverted-call.ts'
+import {
+  type Call,
+  isRefusedAtFinality,
+  judgeRevertedCall,
+  MAX_TEMPORARY_REVERTS,
+  readAtFinality,
+} from './judge-reverted-call.ts'
 import { type ChangeJudgeContext, judgeTransfer } from './judge-transfer.ts'
 import { judgeUpdate } from './judge-update.ts'
 
@@ -130,7 +136,7 @@ async function judgeReverted({ store, network, transaction, outcome }: JudgeCont
   const next_token_id = String(state.nextTokenId)
   const refusal = findMintRefusal(kind, state)
   if (refusal !== null) {
-    if (!(await isRefusedAtFinality(network, collection, kind))) return wait
+    if (!(await isMintRefusedAtFinality(network, collection, kind))) return wait
     return { kind: 'failed', ...refusal, collection: { next_token_id } }
   }
   if (next_token_id !== start_id) {
@@ -169,22 +175,16 @@ function findMintRefusal(kind: TransactionKind, state: CollectionAtBlock) {
   return { fails: 'grants of the collection' as const, error }
 }
 
-/**
- * Returns whether the service's rights are missing in the final state, so that no reorg can restore them. Also returns
- * true if no node has that state.
- */
-async function isRefusedAtFinality(
+/** Returns whether the service's right to create these NFTs is missing in the newest final state. */
+const isMintRefusedAtFinality = (
   network: EvmNetwork,
   { contract_address }: CollectionRow,
   kind: TransactionKind,
-): Promise<boolean> {
-  if (network.publicNetwork === undefined) return true
-  const isRefused = await readAtFinality(network.publicNetwork, async (block) => {
+): Promise<boolean> =>
+  isRefusedAtFinality(network, async (block) => {
     const state = await readCollectionState(network, contract_address as Hex, block)
     return state !== null && findMintRefusal(kind, state) !== null
   })
-  return isRefused ?? true
-}
 
 /**
  * Returns the final maximum supply of a collection if `count` more tokens exceed it; otherwise null. Stores it in the

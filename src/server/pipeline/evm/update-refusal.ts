@@ -9,7 +9,7 @@ import { MAX_UPDATES } from '../../chain/evm/collection-updates.ts'
 import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
 import type { CollectionRow } from '../../store/collections.ts'
 import type { TransactionKind } from '../../store/schema.ts'
-import { readAtFinality } from './judge-reverted-call.ts'
+import { isRefusedAtFinality } from './judge-reverted-call.ts'
 
 /** The state that an update depends on, as of one block. */
 export interface UpdateTerms {
@@ -38,19 +38,13 @@ export function findUpdateRefusal({ state, lifecycle }: UpdateTerms, kind: Trans
   return lifecycle.updateCount < MAX_UPDATES ? null : 'the collection has reached the maximum number of updates'
 }
 
-/**
- * Returns whether a refusal is permanent, because no reorg can restore the rights. Also returns true if no node has the
- * required state.
- */
-export async function isUpdateRefusedAtFinality(
+/** Returns whether the service's right to update or freeze tokens is missing in the newest final state. */
+export const isUpdateRefusedAtFinality = (
   network: EvmNetwork,
   collection: CollectionRow,
   kind: TransactionKind,
-): Promise<boolean> {
-  if (network.publicNetwork === undefined) return true
-  const isRefused = await readAtFinality(network.publicNetwork, async (block) => {
+): Promise<boolean> =>
+  isRefusedAtFinality(network, async (block) => {
     const terms = await readUpdateTerms(network, collection, block)
     return terms !== null && findUpdateRefusal(terms, kind) !== null
   })
-  return isRefused ?? true
-}

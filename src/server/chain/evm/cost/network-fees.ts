@@ -1,4 +1,5 @@
 import { decodeAbiParameters, encodeFunctionData, keccak256, numberToHex, parseAbi, serializeTransaction } from 'viem'
+import { ceilDiv } from '../../../../core/ceil-div.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import type { CurrentFees, MaxCostFees, NetworkFees } from '../../fees.ts'
 import { RpcError } from '../../rpc/rpc-response.ts'
@@ -41,7 +42,6 @@ export function computeMaxCost(
 
 /** The factor by which data fees may rise. */
 const DATA_FEE_FACTOR = 2n
-const ceilDiv = (a: bigint, b: bigint): bigint => (a + b - 1n) / b
 
 /**
  * Reads the fees of recent blocks, the data fees, and the fees that a new transaction should offer. Rejects if a

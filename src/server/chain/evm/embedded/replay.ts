@@ -1,4 +1,5 @@
 import { GdnError } from '../../../../core/errors.ts'
+import { hexQuantity } from '../../../../core/hex-quantity.ts'
 import type { BlockJournal, HashedBlock } from '../../../store/block-journal.ts'
 import { RpcError } from '../../rpc/rpc-response.ts'
 import type { Hex } from '../network.ts'
@@ -74,7 +75,7 @@ async function replayBlock(rpc: NodeRpc, block: HashedBlock<Hex>): Promise<void>
 async function checkHashes(rpc: NodeRpc, journal: BlockJournal<Hex>, blocks: readonly HashedBlock<Hex>[]) {
   const calls = blocks.map(({ number }) => ({
     method: 'eth_getBlockByNumber',
-    params: [`0x${number.toString(16)}`, false],
+    params: [hexQuantity(number), false],
   }))
   const responses = await rpc.batch(calls)
   let last: Hex | undefined

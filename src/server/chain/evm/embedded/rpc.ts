@@ -1,3 +1,4 @@
+import { hexQuantity } from '../../../../core/hex-quantity.ts'
 import { isRecord } from '../../../../core/json.ts'
 import { READ_METHODS } from '../../rpc/read-methods.ts'
 import { isUnreachable, RPC_ERRORS, RpcError } from '../../rpc/rpc-response.ts'
@@ -99,7 +100,7 @@ async function dispatch(
 function capGas([call, ...rest]: readonly unknown[], maxGas: number): readonly unknown[] {
   if (!isRecord(call)) return [call, ...rest]
   const gas = Number(call.gas ?? maxGas)
-  return gas < maxGas ? [call, ...rest] : [{ ...call, gas: `0x${maxGas.toString(16)}` }, ...rest]
+  return gas < maxGas ? [call, ...rest] : [{ ...call, gas: hexQuantity(maxGas) }, ...rest]
 }
 
 async function sendAndWait(chain: EvmNetwork, params: readonly unknown[]): Promise<unknown> {

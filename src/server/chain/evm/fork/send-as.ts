@@ -1,4 +1,5 @@
 import { GdnError } from '../../../../core/errors.ts'
+import { hexQuantity } from '../../../../core/hex-quantity.ts'
 import type { Hex } from '../network.ts'
 import type { Fork } from './start-fork.ts'
 
@@ -10,9 +11,9 @@ export async function sendAs(
   from: Hex,
   { gas, ...call }: { to?: Hex; data: Hex; gas: bigint },
 ): Promise<void> {
-  await fork.call('anvil_setBalance', [from, `0x${SENDER_BALANCE_WEI.toString(16)}`])
+  await fork.call('anvil_setBalance', [from, hexQuantity(SENDER_BALANCE_WEI)])
   await fork.call('anvil_impersonateAccount', [from])
-  const hash = await fork.call<Hex>('eth_sendTransaction', [{ ...call, from, gas: `0x${gas.toString(16)}` }])
+  const hash = await fork.call<Hex>('eth_sendTransaction', [{ ...call, from, gas: hexQuantity(gas) }])
   await fork.mine()
   await fork.call('anvil_stopImpersonatingAccount', [from])
   const receipt = await fork.call<{ status: Hex } | null>('eth_getTransactionReceipt', [hash])

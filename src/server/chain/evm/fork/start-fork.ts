@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
 import { excerpt } from '../../../../core/excerpt.ts'
+import { hexQuantity } from '../../../../core/hex-quantity.ts'
 import { sleep } from '../../../../core/time.ts'
 import type { Providers } from '../../rpc/providers.ts'
 import { READ_METHODS } from '../../rpc/read-methods.ts'
@@ -187,7 +188,7 @@ async function newestBlock(upstream: ReadOnlyUpstream): Promise<Block> {
 async function blockMs(upstream: ReadOnlyUpstream, { number, timestamp }: Block): Promise<number> {
   const blocks = Math.min(Number(number), MEASURED_BLOCKS)
   if (blocks === 0) return 0
-  const at = `0x${(Number(number) - blocks).toString(16)}`
+  const at = hexQuantity(Number(number) - blocks)
   const before = await upstream.call<Block | null>('eth_getBlockByNumber', [at, false])
   return before === null ? 0 : ((Number(timestamp) - Number(before.timestamp)) * 1000) / blocks
 }
@@ -205,7 +206,7 @@ async function readForkFees(upstream: ReadOnlyUpstream, { baseFeePerGas }: Block
   const priorityFee = await upstream.call<Hex>('eth_maxPriorityFeePerGas', []).catch((error: unknown): Hex => {
     if (!(error instanceof RpcError)) throw error
     const tip = parseQuantity(gasPrice) - parseQuantity(baseFeePerGas)
-    return `0x${(tip > 0n ? tip : 0n).toString(16)}`
+    return hexQuantity(tip > 0n ? tip : 0n)
   })
   return { baseFee: baseFeePerGas, gasPrice, priorityFee }
 }

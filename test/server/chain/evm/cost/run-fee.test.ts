@@ -5,8 +5,8 @@ import {
   limitFee,
   limitFees,
 } from '../../../../../src/server/chain/evm/cost/run-fee.ts'
+import { GWEI } from '../../../../helpers/gwei.ts'
 
-const GWEI = 10n ** 9n
 /** The next two blocks need up to 18 gwei. */
 const CURRENT = { base: 16n * GWEI }
 

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, it, vi } from 'vitest'
 import { openRemote } from '../../../../../src/server/chain/remote.ts'
 import { createProviders } from '../../../../../src/server/chain/rpc/providers.ts'
 import { openStore } from '../../../../../src/server/store/open-store.ts'
 import { freshDataDir } from '../../../../helpers/backend.ts'
+import { listenLocally } from '../../../../helpers/http-server.ts'
 import { startNode } from '../../../../helpers/rpc-node.ts'
 import { SILENT_LOG } from '../../../../helpers/silent-log.ts'
 
@@ -19,14 +19,12 @@ it('skips a hanging network when signing, so that other networks are signed for 
   const dir = await freshDataDir()
   const store = await openStore(join(dir.path, 'gdn.db'))
   const mute = createServer(() => {})
-  await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
+  const { url, close } = await listenLocally(mute)
   undo.push(
     () => dir.remove(),
     () => store.close(),
-    () => mute.close(),
-    () => mute.closeAllConnections(),
+    close,
   )
-  const rpcUrls = [`http://127.0.0.1:${(mute.address() as AddressInfo).port}`]
   const depths = {
     confirmations: 1,
     finality: 2,
@@ -36,7 +34,7 @@ it('skips a hanging network when signing, so that other networks are signed for 
     mintsInFlight: 16,
     isTestNetwork: false,
   }
-  const polygon = { blockchain: 'polygon', chainId: 137, rpcUrls, ...depths } as const
+  const polygon = { blockchain: 'polygon', chainId: 137, rpcUrls: [url], ...depths } as const
   vi.useFakeTimers({ toFake: ['performance'] })
   const remote = await openRemote({
     settings: new Map([['polygon', { ...polygon, blockExplorerUrl: null, operators: [], requestLimits: new Map() }]]),

@@ -1,0 +1,2 @@
+/** One gwei in wei. */
+export const GWEI = 10n ** 9n
