@@ -213,7 +213,8 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     leaves_url: 'The ipfs URL of the leaves file of the sealed drop; null for other hashes.',
     is_final: 'Whether a reorg can no longer remove the commitment.',
     seal_of: 'The hash of the shuffled drop that this hash seals; null for other hashes.',
-    shuffle_margin: 'The margin of a shuffled drop in seconds; null for other hashes.',
+    shuffle_margin:
+      'Minimum time in seconds between the seal of a shuffled drop and its drand round; null for other drops.',
     reference_id: 'The reference ID of the request that made the commitment. Null if the request had none.',
     transaction_hash:
       'Hash of the transaction; null while the transaction is pending, or if this backend has no record of the transaction.',

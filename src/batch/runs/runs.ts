@@ -263,7 +263,7 @@ function formatRenamedHint(file: string, all: readonly Run[]): string {
   return [
     'The manifests of these runs no longer exist. If one of them was renamed to this file, run the command on its line:',
     ...gone.map((run) => `  ${run.name} (${run.manifestPath}): ${howToStorePath(file, run)}`),
-    `To start a run of this file, run \`gdn batch mint ${shellWord(file)}\`. ${LIST_RUNS_HINT}`,
+    `To start a run of this file, run \`gdn batch mint ${shellWord(file)} -c <collection>\`. ${LIST_RUNS_HINT}`,
   ].join('\n')
 }
 
@@ -283,7 +283,7 @@ function howToStorePath(
 
 /** Returns the hint for a file that has the same name as other runs or their manifests. */
 function formatFileHint(file: string, newest: Run, namesakes: readonly Run[]): string {
-  const mint = `gdn batch mint ${shellWord(file)}`
+  const mint = `gdn batch mint ${shellWord(file)} -c <collection>`
   const gone = namesakes.filter(lacksManifest).slice(0, MAX_RENAMED_HINTS)
   return [
     'These runs have this name, or belong to files with this name in other folders:',

@@ -76,7 +76,7 @@ export async function firstNfts(db: Db, collectionIds: readonly string[], count:
 /** Returns the last accepted NFTs of these collections, or of all collections. */
 export async function lastNfts(db: Db, collectionIds: readonly string[] | null, count: number): Promise<SummaryRow[]> {
   if (collectionIds === null) {
-    // Without this hint, SQLite would sort all NFTs if its statistics date from a time with few NFTs.
+    // Without this hint, SQLite would sort all NFTs if its statistics are from when the table had few NFTs.
     const from = isPostgres(db) ? sql`nfts` : sql`nfts not indexed`
     return (await selectSummaries(sql`order by nfts.seq desc limit ${sql.lit(count)}`, from).execute(db)).rows
   }
@@ -89,13 +89,13 @@ export async function lastNfts(db: Db, collectionIds: readonly string[] | null, 
   return rows
 }
 
-/** Returns the NFTs at these positions, of any account. */
+/** Returns the NFTs at these positions, regardless of their account. */
 export async function listNftsAt(db: Db, seqs: readonly number[]): Promise<SummaryRow[]> {
   if (seqs.length === 0) return []
   return (await selectSummaries(sql`where nfts.seq in (${sql.join(seqs)}) order by nfts.seq`).execute(db)).rows
 }
 
-/** Returns the NFTs with these IDs, of any account. */
+/** Returns the NFTs with these IDs, regardless of their account. */
 export async function nftsById(db: Db, ids: readonly string[]): Promise<SummaryRow[]> {
   if (ids.length === 0) return []
   return (await selectSummaries(sql`where nfts.id in (${sql.join(ids)}) order by nfts.seq`).execute(db)).rows

@@ -111,8 +111,8 @@ export async function listTransactionsOfBucket(
   { collectionId, run, bucket }: { collectionId: string; run: string; bucket: number },
 ): Promise<{ id: string; count: number }[]> {
   const [first, end] = [firstSeqInBucket(bucket), firstSeqInBucket(bucket + 1)]
-  // Select and limit rows before the join. Otherwise, PostgreSQL reads all NFTs while its statistics date from a time
-  // with few NFTs.
+  // Select and limit rows before the join. Otherwise, PostgreSQL reads all NFTs if its statistics are from when the
+  // table had few NFTs.
   const page = db
     .selectFrom('nfts')
     .select(['transaction_id', 'request_id'])

@@ -38,9 +38,6 @@ function setPragmas(raw: RawDatabase): void {
     'synchronous = FULL',
     'foreign_keys = ON',
     'cache_size = -16000',
-    // Checkpoint less often, so that pages that change often are copied into the database fewer times. The log takes up
-    // to 16 MB.
-    'wal_autocheckpoint = 4000',
     'analysis_limit = 1000',
   ]) {
     raw.exec(`PRAGMA ${pragma}`)

@@ -25,7 +25,7 @@ export function command(deps: Deps, run = list): GdnCommand {
       'The command reads the configuration of the backend and contacts no network. It first lists the networks in the configuration, including those with custom names. All other blockchains are embedded chains, which start when they are first used. A network with a successor is retired, but still works as an embedded chain. For each node, the command shows only the host of its URL, because the URL may contain a key.',
     examples: [
       ['List the blockchains of the local backend', 'gdn chain list'],
-      ['List the blockchains of a backend by its configuration', 'gdn chain list --config backend.yaml'],
+      ["List the blockchains in a backend's configuration file", 'gdn chain list --config backend.yaml'],
       ['Print the blockchains with an RPC URL', 'gdn chain list --json | jq \'.[] | select(.network == "rpc")\''],
     ],
   })

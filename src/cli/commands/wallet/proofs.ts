@@ -114,7 +114,8 @@ function checkFlags(list: string, { format, params, out, force, fields }: Proofs
   if (format !== 'seadrop' && params !== undefined) {
     throw flagError('--params', 'requires --format seadrop', 'Remove the flag, or use --format seadrop.')
   }
-  if (list === '-' && params === '-') throw flagError('--params', 'standard input is already the list', 'Use a file.')
+  if (list === '-' && params === '-')
+    throw flagError('--params', 'the list is already read from standard input', 'Use a file.')
   if (force === true && out === undefined) throw flagError('--force', 'requires --out', 'Add --out <dir>.')
   const printsProofs = out === undefined && isJsonOutput(output)
   if (fields?.some((field) => field.startsWith('proofs.') || (field === 'proofs' && !printsProofs))) {
