@@ -110,7 +110,7 @@ export const OTHER_VARIABLES: readonly Variable[] = [
   {
     name: 'HTTPS_PROXY',
     description:
-      'Proxy for https: requests. HTTP_PROXY sets the proxy for http: requests. NO_PROXY lists hosts that bypass the proxy',
+      'Proxy for https:// URLs. HTTP_PROXY sets the proxy for http:// URLs. NO_PROXY lists hosts that bypass the proxy',
   },
   {
     name: 'XDG_CONFIG_HOME',
