@@ -100,7 +100,7 @@ async function checkMove({ store, options, comparer, withoutRow, notes, tally }:
       'not_found',
       'the drop is sealed, but gdn found no NFT of its rows under the name of this file',
       {
-        hint: renamed.length > 0 ? `${renamed.join('. ')}.` : RENAMED_MANIFEST_HINT,
+        hint: renamed.length > 0 ? `${renamed.join('. ')}.` : RENAMED_FILE_HINT,
       },
     )
   }
@@ -109,4 +109,4 @@ async function checkMove({ store, options, comparer, withoutRow, notes, tally }:
   notes.push(...moved.map(formatMovedRunNote))
 }
 
-const RENAMED_MANIFEST_HINT = 'If the file was renamed after its rows were minted, add --run <former file name>.'
+const RENAMED_FILE_HINT = 'If the file was renamed after its rows were minted, add --run <former file name>.'
