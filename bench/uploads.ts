@@ -45,7 +45,7 @@ function slowUploads(): Promise<Figure[]> {
       const since = performance.now()
       await uploadFiles(
         {
-          ...{ client, options: {} as never, store: storeOf(paths) },
+          ...{ client, options: {} as never, run: storeOf(paths) },
           halt: new AbortController().signal,
           emit: () => {},
           stop: (error) => {

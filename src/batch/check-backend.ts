@@ -21,29 +21,29 @@ interface BackendCheck {
  * @throws GdnError `wrong_backend`
  */
 export async function checkBackend(
-  store: StoredRun,
+  run: StoredRun,
   options: BatchOptions,
   deps: CheckDeps,
   writes: boolean,
 ): Promise<BackendCheck> {
   const { backend } = options
-  const { drop } = store
+  const { drop } = run
   if (backend === undefined || drop.setId === null) return { wasRestored: false, notes: [] }
   refuseOtherBackend(`the run ${drop.name}`, drop.backend, backend)
   const wasRestored = isRestored(drop.backend, backend)
   const { url, id, incarnation } = backend
   const isSame = drop.backend.url === url && drop.backend.incarnation === incarnation
   if (isSame || (backend.silence !== null && !wasRestored)) return { wasRestored, notes: [] }
-  const lostOperationIds = wasRestored ? await findLostOperationIds(store, options, deps) : []
+  const lostOperationIds = wasRestored ? await findLostOperationIds(run, options, deps) : []
   if (writes) {
-    await store.write((sql) => {
+    await run.write((sql) => {
       if (wasRestored) reopenEnded(sql, drop.id)
       const last = findLastRequestNumber(sql, drop.id)
       for (const operation of lostOperationIds) markNftLost(sql, operation, last)
       updateDrop(sql, drop.id, { backend_url: url, backend_id: id, incarnation })
       if (wasRestored) updateDrop(sql, drop.id, { restored_after: findLastRequestNumber(sql, drop.id) })
     })
-    await store.reload()
+    await run.reload()
   }
   return { wasRestored, notes: wasRestored ? [formatRestoreNote(lostOperationIds.length)] : [] }
 }
@@ -58,15 +58,15 @@ function formatRestoreNote(lostCount: number): string {
 
 /** Returns the operation IDs of the run's NFTs that the backend no longer has. Reads every NFT of the run once. */
 async function findLostOperationIds(
-  store: StoredRun,
+  run: StoredRun,
   { signal }: BatchOptions,
   { client, onEvent }: CheckDeps,
 ): Promise<string[]> {
   const lostOperationIds: string[] = []
   if (client === null) return lostOperationIds
-  const last = await store.read((sql) => findLastRequestNumber(sql, store.id))
+  const last = await run.read((sql) => findLastRequestNumber(sql, run.id))
   for (let after = ''; ; ) {
-    const page = await store.read((sql) => readNftsOfRun(sql, store.id, after, IDS_PER_CALL))
+    const page = await run.read((sql) => readNftsOfRun(sql, run.id, after, IDS_PER_CALL))
     if (page.length === 0) return lostOperationIds
     const records = await readRecords({ client, signal }, [...new Set(page.map(({ nft }) => nft))])
     lostOperationIds.push(...page.filter(({ nft }) => !records.has(nft)).map(({ id }) => id))

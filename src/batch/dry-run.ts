@@ -27,14 +27,14 @@ const UPLOADED_URL = `ipfs://b${'a'.repeat(58)}`
  */
 export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promise<DryRun> {
   checkOptions(options)
-  return await withReadOnlyRun(options, async (store) => {
-    const prepared = await prepare(store, options, deps, { writes: false })
-    const mints = plannedMints(store, prepared.gathered.rows, prepared.plan, {
+  return await withReadOnlyRun(options, async (run) => {
+    const prepared = await prepare(run, options, deps, { writes: false })
+    const mints = plannedMints(run, prepared.gathered.rows, prepared.plan, {
       client: deps.client,
       signal: options.signal,
     })
-    await deps.confirm?.(prepared.planned, { run: store.id }, mints)
-    return await describePlan(store, prepared, options, deps)
+    await deps.confirm?.(prepared.planned, { run: run.id }, mints)
+    return await describePlan(run, prepared, options, deps)
   })
 }
 
@@ -46,7 +46,7 @@ export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promi
  */
 export async function withReadOnlyRun<Result>(
   options: BatchOptions,
-  readRun: (store: StoredRun) => Promise<Result>,
+  readRun: (run: StoredRun) => Promise<Result>,
 ): Promise<Result> {
   const elsewhere = await mkdtemp(join(tmpdir(), 'gdn-dry-run-'))
   // If there is no state, open an empty temporary state, so that no database is created in the state directory.
@@ -64,14 +64,14 @@ export async function withReadOnlyRun<Result>(
 }
 
 async function describePlan(
-  store: StoredRun,
+  run: StoredRun,
   { gathered, plan, planned }: PreparedRun,
   options: BatchOptions,
   { onPlanned }: CheckDeps,
 ): Promise<DryRun> {
   let bytes = 0
   let firstRequest: DryRun['firstRequest'] = null
-  const build = createRequestBuilder(store, gathered.rows, plan, () => UPLOADED_URL)
+  const build = createRequestBuilder(run, gathered.rows, plan, () => UPLOADED_URL)
   for (let request = 0; request < plan.requests; request++) {
     const { endpoint, body, rows } = await build({ request, from: 0, size: plan.rowsOf(request).length }, NO_FEATURES)
     firstRequest ??= { endpoint, body }
@@ -79,7 +79,7 @@ async function describePlan(
     if (first !== undefined) onPlanned?.({ ...first.row, count: rows.length })
     bytes += Buffer.byteLength(JSON.stringify(body))
   }
-  const { drop } = store
+  const { drop } = run
   const { requests, receivers, files, reordered, rows, changes, notes = [] } = planned
   const rate = options.requestsPerSecond ?? createnft.ratePerSecond ?? DEFAULT_REQUESTS_PER_SECOND
   return {

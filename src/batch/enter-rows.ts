@@ -27,11 +27,11 @@ import type { BatchOptions } from './types.ts'
  * rows since the plan was made, for example while the confirmation prompt was open.
  */
 export async function enterRows(
-  store: StoredRun,
+  run: StoredRun,
   options: BatchOptions,
   { gathered, plan, mints, pairs, replacedOperationIds }: Omit<PreparedRun, 'planned'>,
 ): Promise<RowLocation> {
-  const { id, chunkSize, inOrder, setId } = store.drop
+  const { id, chunkSize, inOrder, setId } = run.drop
   const isNew = setId === null
   if (gathered.rows === 'draft') throw new Error('the rows of a dry run are not entered')
   const { set } = gathered.rows
@@ -39,36 +39,36 @@ export async function enterRows(
   const enteredCount = plan.rows + mints.adopted.length
   const renamed = selectRenamedPairs(pairs)
   // If the key of a row changes, its local files may have been moved as well.
-  const relocated = [...gathered.relocated, ...(await relocatedPairs(store, gathered.rows, renamed))]
-  await store.write((sql) => {
-    refuseClaimedRows(sql, store, options, { ...gathered, pending: enteredPositions(plan, mints), renamed })
+  const relocated = [...gathered.relocated, ...(await relocatedPairs(run, gathered.rows, renamed))]
+  await run.write((sql) => {
+    refuseClaimedRows(sql, run, options, { ...gathered, pending: enteredPositions(plan, mints), renamed })
     refuseReassignedNfts(sql, id, mints.adopted)
     const now = Date.now()
     if (isNew && mints.listed !== null) {
-      updateDrop(sql, id, { listed_at: storeListedNfts(sql, store.drop.collectionId, mints.listed) })
+      updateDrop(sql, id, { listed_at: storeListedNfts(sql, run.drop.collectionId, mints.listed) })
     }
     // Give the run a scope of its own, because rows of another drop may have the same IDs.
-    if (isNew && hasOtherDrops(sql, store)) store.drop.scope = ownScope(id)
+    if (isNew && hasOtherDrops(sql, run)) run.drop.scope = ownScope(id)
     updateDrop(sql, id, {
-      scope: store.drop.scope,
+      scope: run.drop.scope,
       ...(isNew ? { first_set: set } : {}),
       chunk_size: chunkSize,
       in_order: inOrder ? 1 : 0,
     })
-    moveRun(sql, store.drop.family, options)
+    moveRun(sql, run.drop.family, options)
     markReplaced(sql, replacedOperationIds)
-    replaceRows(sql, store.drop, gathered, now)
-    for (const request of groupAdoptedRows(mints.adopted)) insertFoundRows(sql, store.drop, request, now)
+    replaceRows(sql, run.drop, gathered, now)
+    for (const request of groupAdoptedRows(mints.adopted)) insertFoundRows(sql, run.drop, request, now)
     renameRows(
       sql,
-      store.drop,
+      run.drop,
       renamed.map(({ sent: operation, row: { key, row } }) => ({ operation, key, line: row.line })),
     )
-    storeContents(sql, store.drop, set, relocated)
-    markRetried(sql, store.drop, set, statesToRetry)
+    storeContents(sql, run.drop, set, relocated)
+    markRetried(sql, run.drop, set, statesToRetry)
     if (enteredCount > 0) reopenRun(sql, id)
   })
-  await store.reload()
+  await run.reload()
   return { set }
 }
 

@@ -109,12 +109,12 @@ export const noManifestChanges = (): ManifestChanges => ({
  */
 export async function gather(
   { readManifest }: Pick<BatchDeps, 'readManifest'>,
-  store: StoredRun,
+  run: StoredRun,
   { writes, ensNames }: { writes: boolean } & Pick<BatchOptions, 'ensNames'>,
 ): Promise<RowSet> {
-  const { drop } = store
+  const { drop } = run
   const { setId, fingerprint, localFiles } = drop
-  const pinned = await pinStoredNames(store, { ensNames })
+  const pinned = await pinStoredNames(run, { ensNames })
   if (readManifest === null) {
     if (setId !== null) return toStoredRowSet(drop, setId)
     throw new GdnError('not_found_locally', `the rows of the run ${drop.name} are not stored on this machine`, {
@@ -131,17 +131,17 @@ export async function gather(
     await reportMovedNames(pinned, drop, ensNames)
     return toStoredRowSet(drop, setId)
   }
-  const rows: RowLocation = writes ? { set: await store.write((sql) => newSet(sql, drop.id)) } : 'draft'
+  const rows: RowLocation = writes ? { set: await run.write((sql) => newSet(sql, drop.id)) } : 'draft'
   const newRunPlan = setId === null ? new RequestPlanBuilder() : null
   const { paths, names, notes, typed } = await readManifestRows(
-    store,
+    run,
     checkMarkerRoom(items, drop.marker ?? undefined),
     rows,
     newRunPlan,
   )
   const files = await readFileIdentities(paths)
   const { changes, relocated } =
-    setId === null ? { changes: noManifestChanges(), relocated: [] } : await compareWithStoredRows(store, rows, setId)
+    setId === null ? { changes: noManifestChanges(), relocated: [] } : await compareWithStoredRows(run, rows, setId)
   return {
     rows,
     isRead: true,
@@ -202,12 +202,12 @@ interface ReadRows {
  * @throws GdnError `invalid_manifest` with the problems in `details`: `{ issues, issue_count }`
  */
 export async function readManifestRows(
-  store: StoredRun,
+  run: StoredRun,
   items: Items,
   to: RowLocation,
   planBuilder: RequestPlanBuilder | null = null,
 ): Promise<ReadRows> {
-  await store.state.scratch(emptyDraft)
+  await run.state.scratch(emptyDraft)
   const names = new Map<string, string>()
   const namer = new RowNamer()
   const paths = new Set<string>()
@@ -220,13 +220,13 @@ export async function readManifestRows(
   const flush = async () => {
     const rows = waiting
     waiting = []
-    await store.state.scratch((sql) => addRows(sql, rows))
+    await run.state.scratch((sql) => addRows(sql, rows))
   }
   const move = async () => {
     draftedBytes = 0
-    if (to !== 'draft') await store.write((sql) => moveDraft(sql, to.set))
+    if (to !== 'draft') await run.write((sql) => moveDraft(sql, to.set))
   }
-  const file = store.drop.manifest ?? undefined
+  const file = run.drop.manifest ?? undefined
   const addIssue = (issue: ManifestIssue) => {
     if (issueCount++ < MAX_REPORTED_ISSUES) issues.push({ ...issue, place: { file, ...issue.place } })
   }
@@ -255,17 +255,17 @@ export async function readManifestRows(
   if (count === 0) throw new GdnError('invalid_manifest', 'the manifest has no rows')
   await flush()
   await move()
-  if (names.size > 0) await refuseDuplicateParties(store, to)
-  if (store.drop.setId !== null) await renumberCopies(store, to)
+  if (names.size > 0) await refuseDuplicateParties(run, to)
+  if (run.drop.setId !== null) await renumberCopies(run, to)
   return { paths, names, notes: formatNameNotes(names, namer), typed }
 }
 
 /**
  * Renumbers equal rows. If a copy was removed from the manifest, gdn assumes that it was a copy whose NFT was burned.
  */
-async function renumberCopies(store: StoredRun, rows: RowLocation): Promise<void> {
-  const renumber = (sql: Sql) => renumberBurnedCopies(sql, store.drop, rows)
-  await (rows === 'draft' ? store.state.scratch(renumber) : store.write(renumber))
+async function renumberCopies(run: StoredRun, rows: RowLocation): Promise<void> {
+  const renumber = (sql: Sql) => renumberBurnedCopies(sql, run.drop, rows)
+  await (rows === 'draft' ? run.state.scratch(renumber) : run.write(renumber))
 }
 
 const formatNameNotes = (names: ReadonlyMap<string, string>, namer: RowNamer): string[] =>
@@ -304,10 +304,10 @@ function addNames(names: Map<string, string>, { receiver, receiverName, sender, 
  *
  * @throws GdnError `invalid_manifest`
  */
-async function refuseDuplicateParties(store: StoredRun, rows: RowLocation): Promise<void> {
-  const duplicatePairs = await store.read((sql) => rowsNamedTwice(sql, rows, MAX_REPORTED_ISSUES))
+async function refuseDuplicateParties(run: StoredRun, rows: RowLocation): Promise<void> {
+  const duplicatePairs = await run.read((sql) => rowsNamedTwice(sql, rows, MAX_REPORTED_ISSUES))
   if (duplicatePairs.length === 0) return
-  const file = store.drop.manifest ?? undefined
+  const file = run.drop.manifest ?? undefined
   const issues = duplicatePairs.map((pair) => namedTwiceIssue(file, pair))
   throw issuesError('invalid_manifest', issues, issues.length)
 }
@@ -328,17 +328,17 @@ async function* asBlocks(items: AsyncIterable<ManifestItem>): AsyncGenerator<rea
  * @param unchangedPositions positions of rows to treat as unchanged
  */
 export async function compareWithStoredRows(
-  store: StoredRun,
+  run: StoredRun,
   rows: RowLocation,
   setId: number,
   unchangedPositions: readonly number[] = [],
 ): Promise<Pick<RowSet, 'changes' | 'relocated'> & { differing: RowChange[] }> {
-  const { state, drop } = store
+  const { state, drop } = run
   const changes = noManifestChanges()
   const differing: RowChange[] = []
   const differences = await state.read((sql) => findRowChanges(sql, rows, { ...drop, setId }))
   const hasChanged = differences.some(({ kind }) => kind === 'changed')
-  const relocated = hasChanged ? await findRelocatedRows(store, rows, setId) : []
+  const relocated = hasChanged ? await findRelocatedRows(run, rows, setId) : []
   const receivers = { added: 0, removed: 0 }
   const unchanged = new Set([...unchangedPositions, ...relocated.map(({ position }) => position)])
   for (const difference of differences) {
@@ -359,30 +359,30 @@ export async function compareWithStoredRows(
   return { changes, relocated, differing }
 }
 
-export async function planRows(store: StoredRun, gathered: RowSet, options: Options): Promise<RequestPlan> {
-  const { drop } = store
+export async function planRows(run: StoredRun, gathered: RowSet, options: Options): Promise<RequestPlan> {
+  const { drop } = run
   const { rows, newRunPlan } = gathered
   if (newRunPlan !== null) {
-    store.counts = { ...noCounts(), total: newRunPlan.rows, pending: newRunPlan.rows }
+    run.counts = { ...noCounts(), total: newRunPlan.rows, pending: newRunPlan.rows }
     return newRunPlan.build(drop.chunkSize, drop.inOrder)
   }
-  const states = new Map((await store.read((sql) => countByState(sql, drop.id))).map(({ state, n }) => [state, n]))
+  const states = new Map((await run.read((sql) => countByState(sql, drop.id))).map(({ state, n }) => [state, n]))
   const sentCount = [...states.values()].reduce((sum, n) => sum + n, 0)
   const openStates: OperationState[] = ['planned', 'intended', ...retriedStates(options)]
   const isOpen = openStates.some((state) => states.has(state))
-  if (!isOpen && (await isAllSent(store, gathered, sentCount))) {
+  if (!isOpen && (await isAllSent(run, gathered, sentCount))) {
     const counts = noCounts()
     for (const [state, rowCount] of states) counts[STATUS[state]] += rowCount
-    store.counts = { ...counts, total: sentCount }
+    run.counts = { ...counts, total: sentCount }
     return new RequestPlanBuilder().build(drop.chunkSize, drop.inOrder)
   }
   gathered.foundBy = 'line'
-  let sentRows = await findRows(store, gathered, options)
+  let sentRows = await findRows(run, gathered, options)
   // If every operation was found, the remaining rows have no operation. Otherwise, some of the remaining rows may have
   // been sent from another line, so search by identity.
   if (sentRows.sent !== sentCount) {
     gathered.foundBy = 'identity'
-    sentRows = await findRows(store, gathered, options)
+    sentRows = await findRows(run, gathered, options)
   }
   gathered.changedPositions = sentRows.changed
   const counts = noCounts()
@@ -391,10 +391,10 @@ export async function planRows(store: StoredRun, gathered: RowSet, options: Opti
     if (state === 'planned' || state === 'intended') continue
     counts[STATUS[state]] += rowCount - (sentRows.excluded.get(state) ?? 0)
     if (state === 'failed' && sentRows.failed < rowCount)
-      counts.failed -= await store.read((sql) => countFailedOutside(sql, rows, store.drop))
+      counts.failed -= await run.read((sql) => countFailedOutside(sql, rows, run.drop))
   }
   counts.pending = sentRows.pending.rows
-  store.counts = withTotal(counts)
+  run.counts = withTotal(counts)
   return sentRows.pending.build(drop.chunkSize, drop.inOrder)
 }
 
@@ -402,9 +402,9 @@ export async function planRows(store: StoredRun, gathered: RowSet, options: Opti
  * Returns whether the counts alone prove that every row was sent. Comparing a million rows with their operations
  * instead would take seconds. The counts prove this only if the run still has its initial rows.
  */
-async function isAllSent(store: StoredRun, { rows }: RowSet, sentCount: number): Promise<boolean> {
-  if (rows === 'draft' || rows.set !== store.drop.firstSet) return false
-  return sentCount === (await store.read((sql) => countRows(sql, rows.set)))
+async function isAllSent(run: StoredRun, { rows }: RowSet, sentCount: number): Promise<boolean> {
+  if (rows === 'draft' || rows.set !== run.drop.firstSet) return false
+  return sentCount === (await run.read((sql) => countRows(sql, rows.set)))
 }
 
 /**
@@ -413,18 +413,18 @@ async function isAllSent(store: StoredRun, { rows }: RowSet, sentCount: number):
  * keys.
  */
 export function withoutMinted(
-  store: StoredRun,
+  run: StoredRun,
   plan: RequestPlan,
   { renamed = [], adopted = [] }: { renamed?: readonly StoredRow[]; adopted?: readonly StoredRow[] },
 ): RequestPlan {
   const rest = plan.without(new Set([...renamed, ...adopted].map(({ position }) => position)))
   const renamedRows = new Set(renamed.map(({ position }) => position)).size
-  store.countMove('pending', 'accepted', plan.rows - rest.rows - renamedRows)
-  store.counts = { ...store.counts, pending: rest.rows, total: store.counts.total - renamedRows }
+  run.countMove('pending', 'accepted', plan.rows - rest.rows - renamedRows)
+  run.counts = { ...run.counts, pending: rest.rows, total: run.counts.total - renamedRows }
   return rest
 }
 
-async function findRows(store: StoredRun, { rows, foundBy }: RowSet, options: Options) {
+async function findRows(run: StoredRun, { rows, foundBy }: RowSet, options: Options) {
   const pending = new RequestPlanBuilder()
   const changed: number[] = []
   /**
@@ -433,7 +433,7 @@ async function findRows(store: StoredRun, { rows, foundBy }: RowSet, options: Op
    */
   const excluded = new Map<OperationState, number>()
   let [sent, failed] = [0, 0]
-  for await (const page of plannedPages(store.state, rows, store.drop, foundBy)) {
+  for await (const page of plannedPages(run.state, rows, run.drop, foundBy)) {
     sent += page.sent
     for (const row of page.rows) {
       const { state } = row

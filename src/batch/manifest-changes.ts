@@ -44,12 +44,12 @@ export async function compareManifestWithRun(
     const drop = (await state?.read((sql) => readDrop(sql, id))) ?? null
     if (state === null || drop === null || drop.setId === null) return null
     if (drop.fingerprint !== null && drop.fingerprint === (await items.fingerprint?.())) return null
-    const store = new StoredRun(state, drop, null)
-    await pinStoredNames(store, { ensNames })
-    await readManifestRows(store, items, 'draft')
+    const run = new StoredRun(state, drop, null)
+    await pinStoredNames(run, { ensNames })
+    await readManifestRows(run, items, 'draft')
     const isCommitted = isUnrevealed(drop) ? await committed() : null
     const committedPositions = isCommitted === null ? [] : await findCommittedPositions(state, drop.setId, isCommitted)
-    const { changes, differing } = await compareWithStoredRows(store, 'draft', drop.setId, committedPositions)
+    const { changes, differing } = await compareWithStoredRows(run, 'draft', drop.setId, committedPositions)
     const present = differing.filter(({ kind }) => kind !== 'removed')
     const positions = present.map(({ position }) => position)
     const records = await state.read((sql) => readRowsAt(sql, 'draft', positions))

@@ -51,50 +51,50 @@ export interface PreparedRun {
  * @throws GdnError, see `runBatch`
  */
 export async function prepare(
-  store: StoredRun,
+  run: StoredRun,
   options: BatchOptions,
   deps: CheckDeps,
   { writes }: { writes: boolean },
 ): Promise<PreparedRun> {
-  const { wasRestored, notes } = await checkBackend(store, options, deps, writes)
+  const { wasRestored, notes } = await checkBackend(run, options, deps, writes)
   const sends = options.reconcileOnly !== true
-  const isNew = store.drop.setId === null
-  const gathered = await gather(deps, store, { writes, ensNames: options.ensNames })
-  let plan = await planRows(store, gathered, options)
-  if (!gathered.isRead) gathered.changes = await countChangedRows(store, gathered, plan, options.editedRows)
+  const isNew = run.drop.setId === null
+  const gathered = await gather(deps, run, { writes, ensNames: options.ensNames })
+  let plan = await planRows(run, gathered, options)
+  if (!gathered.isRead) gathered.changes = await countChangedRows(run, gathered, plan, options.editedRows)
   if (options.backend !== undefined && deps.client !== null) refuseSilentBackend(options.backend)
-  if (!isNew && sends) await checkEdits(store, options, gathered, { writes, restored: wasRestored })
+  if (!isNew && sends) await checkEdits(run, options, gathered, { writes, restored: wasRestored })
   const hasNew = gathered.isRead && sends && (isNew || gathered.changes.added > 0)
-  if (hasNew && !isNew) await refuseRenamedReceivers(store, gathered.rows, gathered.names)
-  const newPairs = await pairNewRows(store, options, deps, gathered, hasNew)
+  if (hasNew && !isNew) await refuseRenamedReceivers(run, gathered.rows, gathered.names)
+  const newPairs = await pairNewRows(run, options, deps, gathered, hasNew)
   const { pairs, renamed, pairedOnServer } = newPairs
   if (pairs.length > 0)
-    plan = withoutMinted(store, plan, { renamed: toStoredRows(renamed), adopted: toStoredRows(pairedOnServer) })
+    plan = withoutMinted(run, plan, { renamed: toStoredRows(renamed), adopted: toStoredRows(pairedOnServer) })
   const pending = [...listPositions(plan), ...pairedOnServer.map(({ row }) => row.position)]
-  await store.read((sql) => refuseClaimedRows(sql, store, options, { ...gathered, pending, renamed }))
-  await refuseUnlessDynamic(store, options, deps, plan)
+  await run.read((sql) => refuseClaimedRows(sql, run, options, { ...gathered, pending, renamed }))
+  await refuseUnlessDynamic(run, options, deps, plan)
   if (sends && plan.rows > 0 && deps.client !== null) {
-    await refuseTypedRow(deps.client, gathered.typed, { file: store.drop.manifest, signal: options.signal })
+    await refuseTypedRow(deps.client, gathered.typed, { file: run.drop.manifest, signal: options.signal })
   }
-  const mints = await findEarlierMints(store, options, deps, { gathered, plan, pairs })
+  const mints = await findEarlierMints(run, options, deps, { gathered, plan, pairs })
   mints.notes.push(...notes, ...gathered.notes)
-  await noteMovedManifest(store, options, deps, gathered, mints)
-  const renamedPairs = await takeRenamedRows(store, gathered.rows, mints)
+  await noteMovedManifest(run, options, deps, gathered, mints)
+  const renamedPairs = await takeRenamedRows(run, gathered.rows, mints)
   const allPairs = pairs.concat(renamedPairs)
-  plan = withoutMinted(store, plan, { renamed: toStoredRows(renamedPairs), adopted: toStoredRows(mints.adopted) })
+  plan = withoutMinted(run, plan, { renamed: toStoredRows(renamedPairs), adopted: toStoredRows(mints.adopted) })
   gathered.changes = withoutRenamed(gathered.changes, selectRenamedPairs(allPairs), renamedPairs)
   mints.adopted = [...pairedOnServer, ...mints.adopted]
   if (mints.adopted.length > 0) {
     mints.notes.push(`Rows not sent, because the server already has them: ${mints.adopted.length}`)
     if (isNew && (options.label ?? null) === null && plan.rows > 0) mints.notes.push(MISSING_LABEL_NOTE)
   }
-  if (!isNew && sends) await refuseReplacedFiles(store, await store.rowsAt(gathered.rows, plan.withFiles.slice(0, 1)))
-  if (sends && deps.client !== null) await checkSupply(deps.client, store, options, { gathered, plan, mints })
-  const duplicates = sends && plan.rows > 0 ? await findDuplicates(store, gathered, mints) : { count: 0, rows: [] }
-  const secondEdition = sends ? await findSecondEdition(store, gathered.rows, listPositions(plan)) : null
-  if (sends) await refuseRepeats(store, options, deps, { gathered, plan, pairs: allPairs })
+  if (!isNew && sends) await refuseReplacedFiles(run, await run.rowsAt(gathered.rows, plan.withFiles.slice(0, 1)))
+  if (sends && deps.client !== null) await checkSupply(deps.client, run, options, { gathered, plan, mints })
+  const duplicates = sends && plan.rows > 0 ? await findDuplicates(run, gathered, mints) : { count: 0, rows: [] }
+  const secondEdition = sends ? await findSecondEdition(run, gathered.rows, listPositions(plan)) : null
+  if (sends) await refuseRepeats(run, options, deps, { gathered, plan, pairs: allPairs })
   const { changes } = gathered
-  const planned: PlannedEvent = { ...plannedOf(store, plan), changes, notes: mints.notes, duplicates, secondEdition }
+  const planned: PlannedEvent = { ...plannedOf(run, plan), changes, notes: mints.notes, duplicates, secondEdition }
   const renamedIds = new Set(renamedPairs.map(({ sent }) => sent))
   return {
     gathered,
@@ -108,7 +108,7 @@ export async function prepare(
 
 /** Refuses new rows with the content of an NFT of this run whose own row was removed or edited. */
 async function refuseRepeats(
-  store: StoredRun,
+  run: StoredRun,
   options: BatchOptions,
   { client }: CheckDeps,
   { gathered, plan, pairs }: Pick<PreparedRun, 'gathered' | 'plan' | 'pairs'>,
@@ -116,7 +116,7 @@ async function refuseRepeats(
   if (plan.rows === 0) return
   const paired = new Set(pairs.flatMap(({ sent }) => sent ?? []))
   const toSend = { rows: gathered.rows, pending: listPositions(plan), paired }
-  await refuseRepeated(store, options, client, { ...toSend, updatesEdited: options.keepEdited === true })
+  await refuseRepeated(run, options, client, { ...toSend, updatesEdited: options.keepEdited === true })
 }
 
 /**
@@ -144,21 +144,21 @@ const toStoredRows = (rows: readonly { row: StoredRow }[]): StoredRow[] => rows.
  * be that of another drop, or its rows seem to have been renumbered.
  */
 async function checkEdits(
-  store: StoredRun,
+  run: StoredRun,
   options: BatchOptions,
   gathered: RowSet,
   { writes, restored }: { writes: boolean; restored: boolean },
 ): Promise<void> {
-  if (gathered.isRead) await refuseEditedListRow(store, gathered.rows)
-  await refuseOtherManifest(store, options, gathered.changes)
+  if (gathered.isRead) await refuseEditedListRow(run, gathered.rows)
+  await refuseOtherManifest(run, options, gathered.changes)
   const mayBeRenumbered = gathered.isRead && gathered.changes.changed > 0
   // `gdn apply` has already checked the rows for its plan.
   if (mayBeRenumbered && options.allowExchanged !== true && options.keepEdited !== true) {
-    await store.read((sql) => refuseRenumbered(sql, store.drop, gathered.rows))
+    await run.read((sql) => refuseRenumbered(sql, run.drop, gathered.rows))
   }
-  if (options.settle !== undefined || restored || store.movedFrom !== null) return
-  if (writes) await storeRowsOfFinishedRun(store, gathered)
-  refuseFinished(store, gathered.changes)
+  if (options.settle !== undefined || restored || run.movedFrom !== null) return
+  if (writes) await storeRowsOfFinishedRun(run, gathered)
+  refuseFinished(run, gathered.changes)
 }
 
 interface NewPairs {
@@ -173,37 +173,37 @@ interface NewPairs {
 
 /** Pairs new rows with NFTs that were minted under another key, and finds the sent rows that new rows replace. */
 async function pairNewRows(
-  store: StoredRun,
+  run: StoredRun,
   options: BatchOptions,
   { client }: CheckDeps,
   { rows }: RowSet,
   hasNew: boolean,
 ): Promise<NewPairs> {
-  const isNew = store.drop.setId === null
-  const isSecond = options.again === true && !isSharedScope(store.drop.referenceScope)
+  const isNew = run.drop.setId === null
+  const isSecond = options.again === true && !isSharedScope(run.drop.referenceScope)
   const lookupClient = isSecond || options.lookup === false ? null : client
   const none: NewPairs = { pairs: [], renamed: [], pairedOnServer: [], replacedOperationIds: [] }
   if (!hasNew || (isNew && lookupClient === null)) return none
-  const { allPairs, renamedPairs, knownPairs } = await pairRows(store, options, lookupClient, rows)
+  const { allPairs, renamedPairs, knownPairs } = await pairRows(run, options, lookupClient, rows)
   return {
     pairs: allPairs,
     renamed: renamedPairs,
     pairedOnServer: allPairs.filter(({ sent }) => sent === null),
-    replacedOperationIds: await findReplacedOperationIds(store, options, lookupClient, { rows, paired: knownPairs }),
+    replacedOperationIds: await findReplacedOperationIds(run, options, lookupClient, { rows, paired: knownPairs }),
   }
 }
 
 /** Adds a note that the run continues with its moved manifest, and finds the labels to replace on the server. */
 async function noteMovedManifest(
-  store: StoredRun,
+  run: StoredRun,
   options: BatchOptions,
   { client }: CheckDeps,
   gathered: RowSet,
   { notes, relabeled }: EarlierMints,
 ): Promise<void> {
-  if (store.movedFrom === null || client === null) return
-  relabeled.push(...(await findOutdatedLabels(store, options, client, gathered)))
-  notes.push(`The run ${store.drop.name} continues with its manifest, which was moved from ${store.movedFrom}`)
+  if (run.movedFrom === null || client === null) return
+  relabeled.push(...(await findOutdatedLabels(run, options, client, gathered)))
+  notes.push(`The run ${run.drop.name} continues with its manifest, which was moved from ${run.movedFrom}`)
 }
 
 const plannedOf = ({ drop: { id, name, setId }, counts }: StoredRun, plan: RequestPlan) => ({
@@ -219,13 +219,13 @@ const plannedOf = ({ drop: { id, name, setId }, counts }: StoredRun, plan: Reque
 
 /** Returns the rows of a manifest that repeat earlier rows, except rows that are already minted. */
 async function findDuplicates(
-  store: StoredRun,
+  run: StoredRun,
   { rows, isRead }: RowSet,
   { adopted }: EarlierMints,
 ): Promise<Duplicates> {
   if (!isRead) return { count: 0, rows: [] }
   const existing = new Set(adopted.map(({ row }) => row.position))
-  return await store.read((sql) => newDuplicates(sql, store.drop, rows, (position) => !existing.has(position)))
+  return await run.read((sql) => newDuplicates(sql, run.drop, rows, (position) => !existing.has(position)))
 }
 
 /** Refuses a dynamic drop on a server that doesn't support creatednft. */
@@ -250,7 +250,7 @@ async function refuseUnlessDynamic(
  * @param edited keys of the rows whose content in the manifest still differs. Default: all rows
  */
 async function countChangedRows(
-  store: StoredRun,
+  run: StoredRun,
   { rows, changedPositions: positions }: RowSet,
   plan: RequestPlan,
   edited: ReadonlySet<string> | undefined,
@@ -258,7 +258,7 @@ async function countChangedRows(
   const changes = noManifestChanges()
   if (positions.length === 0) return changes
   const sentPositions = new Set(listPositions(plan))
-  for (const { key, line, position } of await store.read((sql) => readRowsAt(sql, rows, positions))) {
+  for (const { key, line, position } of await run.read((sql) => readRowsAt(sql, rows, positions))) {
     if (edited?.has(key) === false) continue
     changes.changed++
     if (!sentPositions.has(position)) changes.keptAccepted++

@@ -36,30 +36,30 @@ export function replaceRows(sql: Sql, drop: Drop, gathered: RowSet, now: number)
  * Stores the rows of a finished run's manifest, because results are in the order of the manifest. The manifest may have
  * been sorted or edited. Stores nothing if the rows differ because the columns were read with other flags.
  */
-export async function storeRowsOfFinishedRun(store: StoredRun, gathered: RowSet): Promise<void> {
+export async function storeRowsOfFinishedRun(run: StoredRun, gathered: RowSet): Promise<void> {
   const { rows, isRead, relocated } = gathered
-  if (!isRead || rows === 'draft' || !isFinished(store)) return
+  if (!isRead || rows === 'draft' || !isFinished(run)) return
   const { added, changed, removed } = gathered.changes
-  await store.write((sql) => {
+  await run.write((sql) => {
     // Rows that were read with other flags aren't edited rows.
-    const recorded = readDrop(sql, store.drop.id)?.reading
-    const hasOtherFlags = JSON.stringify(recorded) !== JSON.stringify(store.drop.reading)
+    const recorded = readDrop(sql, run.drop.id)?.reading
+    const hasOtherFlags = JSON.stringify(recorded) !== JSON.stringify(run.drop.reading)
     if (hasOtherFlags && added + changed + removed > 0) return
-    replaceRows(sql, store.drop, gathered, Date.now())
-    storeContents(sql, store.drop, rows.set, relocated)
+    replaceRows(sql, run.drop, gathered, Date.now())
+    storeContents(sql, run.drop, rows.set, relocated)
   })
-  await store.reload()
+  await run.reload()
 }
 
 /**
  * Removes and returns the adopted rows whose NFTs belong to sent rows that are no longer in the manifest. An edit
  * changed the keys of these rows, but not their reference IDs, so their operations get the new keys.
  */
-export async function takeRenamedRows(store: StoredRun, rows: RowLocation, mints: EarlierMints): Promise<Pair[]> {
-  const { drop } = store
+export async function takeRenamedRows(run: StoredRun, rows: RowLocation, mints: EarlierMints): Promise<Pair[]> {
+  const { drop } = run
   const adopted = new Map(mints.adopted.map(({ nftGdnId, row }) => [nftGdnId, row]))
   if (drop.setId === null || adopted.size === 0) return []
-  const otherRows = await store.read((sql) => operationsOutsideManifest(sql, drop, rows, [...adopted.keys()]))
+  const otherRows = await run.read((sql) => operationsOutsideManifest(sql, drop, rows, [...adopted.keys()]))
   const renamed = otherRows.flatMap(({ id, nftGdnId, operation, mintedAs }): Pair[] => {
     const row = adopted.get(nftGdnId)
     if (!adopted.delete(nftGdnId) || row === undefined) return []

@@ -50,40 +50,40 @@ import type { BatchDeps, BatchOptions, BatchSummary, ResultRow } from './types.t
 export async function runBatch(options: BatchOptions, deps: BatchDeps): Promise<BatchSummary> {
   checkOptions(options)
   familyId(options)
-  return await withLeasedRun(options, deps, (store) => runLeased(store, options, deps))
+  return await withLeasedRun(options, deps, (run) => runLeased(run, options, deps))
 }
 
 /** Acquires the run of a manifest, calls `use` with it, and releases the run. */
 export async function withLeasedRun<Result>(
   options: BatchOptions,
   { openDatabase, timing }: Pick<BatchDeps, 'openDatabase' | 'timing'>,
-  use: (store: StoredRun) => Promise<Result>,
+  use: (run: StoredRun) => Promise<Result>,
 ): Promise<Result> {
   const state = await openState(options.stateDir, { open: openDatabase })
   try {
-    const store = await leaseStoredRun(state, options, timing)
+    const run = await leaseStoredRun(state, options, timing)
     try {
-      return await use(store)
+      return await use(run)
     } finally {
       // Remove the run if it has no rows. Otherwise, remove the row sets that the run doesn't use.
-      const { id, setId } = store.drop
+      const { id, setId } = run.drop
       const tidy = (sql: Sql) => (setId === null ? forgetDrop(sql, id) : removeOtherSets(sql, id, setId))
-      await store.write(tidy).catch(() => undefined)
-      await store.release().catch(() => undefined)
+      await run.write(tidy).catch(() => undefined)
+      await run.release().catch(() => undefined)
     }
   } finally {
     state.close()
   }
 }
 
-async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDeps): Promise<BatchSummary> {
-  const { prepared, limit } = await prepareConfirmed(store, options, deps).catch((error: unknown) => {
+async function runLeased(run: StoredRun, options: BatchOptions, deps: BatchDeps): Promise<BatchSummary> {
+  const { prepared, limit } = await prepareConfirmed(run, options, deps).catch((error: unknown) => {
     throw withNothingSent(error, NOTHING_SENT_HINT)
   })
   const { gathered, plan, planned } = prepared
-  const { drop } = store
+  const { drop } = run
   const sends = options.reconcileOnly !== true
-  await storeLimits(store, options)
+  await storeLimits(run, options)
   const { contractAddress: contract, blockchain, signal } = options
   const carried = sends ? await setRunLimit(deps.client, { limit, contract, blockchain, signal }) : limit
   if (sends) await deps.beforeSending?.(planned, carried)
@@ -92,10 +92,10 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
   if (relabeled.length > 0 && options.label != null)
     await relabelOnServer(deps.client, options, relabeled, options.label)
   await storeAliases(deps.client, options, prepared.pairs)
-  const rows = await enterRows(store, options, prepared)
+  const rows = await enterRows(run, options, prepared)
   // Adopted rows may have been counted as failed.
-  if (!sends && prepared.mints.adopted.length > 0) await store.recount()
-  const context = new RunContext(options, deps, store, carried)
+  if (!sends && prepared.mints.adopted.length > 0) await run.recount()
+  const context = new RunContext(options, deps, run, carried)
   const poller = new StatusPoller(context, drop.marker ?? undefined)
   try {
     if (sends) context.emit(planned)
@@ -103,16 +103,16 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
     const sendCounts = sends ? await sendAll(context, plan, rows, poller) : { requests: 0, attempts: 0 }
     const waits = options.wait !== false && context.stopReason === null
     const reconciled = waits || !sends ? await resolveAndAwait(context, poller) : null
-    const { counts } = store
+    const { counts } = run
     const isOver = countOpenRows(counts) === 0
     // The timeout may expire just as the last row is deployed.
     const stopped =
       isOver && context.stopReason?.code === 'pending' ? null : (limitStopReason(context, poller) ?? context.stopReason)
     if (isOver) {
-      await store.write((sql) => endRun(sql, store.id, Date.now()))
+      await run.write((sql) => endRun(sql, run.id, Date.now()))
     }
-    const twice = await store.read((sql) => countMintedTwice(sql, store.id, LATE_REASON))
-    const burned = await store.read((sql) => countBurned(sql, store.id))
+    const twice = await run.read((sql) => countMintedTwice(sql, run.id, LATE_REASON))
+    const burned = await run.read((sql) => countBurned(sql, run.id))
     return {
       run: { id: drop.id, name: drop.name },
       counts,
@@ -120,7 +120,7 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
       ...sendCounts,
       changes: gathered.changes,
       stopped,
-      ...(await collectListedRows(readResults(store), counts, twice)),
+      ...(await collectListedRows(readResults(run), counts, twice)),
       reconciled,
       waiting: poller.waitReason,
       exitCode: selectExitCode(counts, twice, stopped, waits),
@@ -132,12 +132,12 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
 }
 
 /** Prepares the run, and asks for permission and confirmation to send its rows. Sends nothing itself. */
-async function prepareConfirmed(store: StoredRun, options: BatchOptions, deps: BatchDeps) {
-  const prepared = await prepare(store, options, deps, { writes: true })
+async function prepareConfirmed(run: StoredRun, options: BatchOptions, deps: BatchDeps) {
+  const prepared = await prepare(run, options, deps, { writes: true })
   const { gathered, plan, planned } = prepared
-  const { drop } = store
+  const { drop } = run
   const sends = options.reconcileOnly !== true
-  const mints = plannedMints(store, gathered.rows, plan, { client: deps.client, signal: options.signal })
+  const mints = plannedMints(run, gathered.rows, plan, { client: deps.client, signal: options.signal })
   const permitted = (sends ? await deps.permit?.(planned, drop.maxCost, mints) : null) ?? null
   const limit = runLimit(drop.id, { permitted, commandLimit: options.maxCostWei, storedLimit: drop.maxCost })
   if (sends) await deps.confirm?.(planned, limit, mints)
@@ -149,7 +149,7 @@ async function prepareConfirmed(store: StoredRun, options: BatchOptions, deps: B
  * null otherwise.
  */
 function limitStopReason(
-  { store: { counts }, stopReason }: RunContext,
+  { run: { counts }, stopReason }: RunContext,
   { waitReason }: StatusPoller,
 ): BatchSummary['stopped'] {
   const isOutOfTime = stopReason === null || stopReason.code === 'pending'
@@ -162,31 +162,31 @@ function limitStopReason(
 }
 
 /** Stores the limits of the run. Must only be called after the user has confirmed them. */
-async function storeLimits(store: StoredRun, { maxCostWei, maxFeeWei }: BatchOptions): Promise<void> {
+async function storeLimits(run: StoredRun, { maxCostWei, maxFeeWei }: BatchOptions): Promise<void> {
   if (maxCostWei === undefined && maxFeeWei === undefined) return
-  await store.write((sql) => {
-    if (maxCostWei !== undefined) updateDrop(sql, store.id, { max_cost: String(maxCostWei) })
-    if (maxFeeWei !== undefined) updateDrop(sql, store.id, { max_fee: String(maxFeeWei) })
+  await run.write((sql) => {
+    if (maxCostWei !== undefined) updateDrop(sql, run.id, { max_cost: String(maxCostWei) })
+    if (maxFeeWei !== undefined) updateDrop(sql, run.id, { max_fee: String(maxFeeWei) })
   })
 }
 
-async function* readResults(store: StoredRun): AsyncGenerator<ResultRow> {
-  const { state, drop } = store
+async function* readResults(run: StoredRun): AsyncGenerator<ResultRow> {
+  const { state, drop } = run
   const pages = readRowPages(state, (sql, after, limit) => resultsPage(sql, drop, { after, limit, live: false }))
   for await (const page of pages) for (const { result } of page) yield result
-  for (const { result } of await store.read((sql) => readResultsOutsideManifest(sql, store.drop, false))) yield result
+  for (const { result } of await run.read((sql) => readResultsOutsideManifest(sql, run.drop, false))) yield result
 }
 
 /** Resolves unknown outcomes after sending, and waits until every accepted row is deployed or failed. */
 async function resolveAndAwait(context: RunContext, poller: StatusPoller) {
-  const { options, now, store } = context
+  const { options, now, run } = context
   const deadline = now() + (options.timeout ?? DEFAULT_WAIT_MS)
   // Poll once to find out whether the server returns metadata unchanged. This must be known before a row is declared
   // absent.
-  if (store.counts.unknown > 0) await poller.pollOnce()
+  if (run.counts.unknown > 0) await poller.pollOnce()
   const reconciled = await reconcile(context, {
-    markerKey: store.drop.marker ?? undefined,
-    readOtherRecords: (ids) => readOtherRecords(store, ids),
+    markerKey: run.drop.marker ?? undefined,
+    readOtherRecords: (ids) => readOtherRecords(run, ids),
     onWait: () => poller.pollInBackground(),
     deadline,
   })
@@ -196,11 +196,11 @@ async function resolveAndAwait(context: RunContext, poller: StatusPoller) {
 }
 
 async function sendAll(context: RunContext, plan: RequestPlan, rows: RowLocation, poller: StatusPoller) {
-  const { store } = context
+  const { run } = context
   const urlOf = await uploadFiles(context, plan, rows)
   if (urlOf === null) return { requests: 0, attempts: 0 }
   await limitFees(context)
-  const requestOf = createRequestBuilder(store, rows, plan, urlOf)
+  const requestOf = createRequestBuilder(run, rows, plan, urlOf)
   return await new Sender(context, plan, requestOf, () => void poller.pollInBackground()).run()
 }
 
@@ -208,7 +208,7 @@ async function sendAll(context: RunContext, plan: RequestPlan, rows: RowLocation
  * Sets the fee limit of the run on the server. An existing limit is replaced only if this command's options have a
  * limit.
  */
-async function limitFees({ store: { drop }, options, client, halt }: RunContext): Promise<void> {
+async function limitFees({ run: { drop }, options, client, halt }: RunContext): Promise<void> {
   if (drop.maxFee === null) return
   const { contract: contract_address, blockchain, id: run } = drop
   const request = { run, contract_address, blockchain, max_fee: String(drop.maxFee) }

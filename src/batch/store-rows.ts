@@ -25,37 +25,37 @@ type Deps = Pick<BatchDeps, 'client' | 'pacer' | 'now' | 'sleep'> & { readManife
  * @throws GdnError `invalid_manifest`, `already_accepted`, `run_busy`, `data_dir`, and errors of the server
  */
 export async function storeRows(options: BatchOptions, deps: Deps): Promise<void> {
-  await withLeasedRun(options, {}, async (store) => {
-    const gathered = await gather(deps, store, { writes: true, ensNames: options.ensNames })
-    const plan = await planRows(store, gathered, options)
-    if (plan.rows === 0 || !gathered.isRead) return await storeRowsOfFinishedRun(store, gathered)
+  await withLeasedRun(options, {}, async (run) => {
+    const gathered = await gather(deps, run, { writes: true, ensNames: options.ensNames })
+    const plan = await planRows(run, gathered, options)
+    if (plan.rows === 0 || !gathered.isRead) return await storeRowsOfFinishedRun(run, gathered)
     // `gdn apply` has already checked the rows and labels, and replaced the labels of adopted rows.
     const adopting = { ...options, adopt: true, keepEdited: true }
-    const fromServer = await knownReferences(store, adopting, deps.client, { gathered, plan })
+    const fromServer = await knownReferences(run, adopting, deps.client, { gathered, plan })
     const adopted = fromServer?.rows ?? []
-    const rest = withoutMinted(store, plan, { adopted: adopted.map(({ row }) => row) })
-    if (rest.rows === 0) await storeAdoptedRows(store, options, deps, { gathered, plan: rest, adopted })
+    const rest = withoutMinted(run, plan, { adopted: adopted.map(({ row }) => row) })
+    if (rest.rows === 0) await storeAdoptedRows(run, options, deps, { gathered, plan: rest, adopted })
   })
 }
 
 /** Stores adopted rows with their NFTs, and polls the status of these NFTs once. */
 async function storeAdoptedRows(
-  store: StoredRun,
+  run: StoredRun,
   options: BatchOptions,
   deps: Deps,
   { gathered, plan, adopted }: { gathered: RowSet; plan: RequestPlan; adopted: AdoptedRow[] },
 ): Promise<void> {
-  const isDynamic = store.drop.setId === null && (await areNftsDynamic(adopted, options, deps))
+  const isDynamic = run.drop.setId === null && (await areNftsDynamic(adopted, options, deps))
   const mints = { listed: null, adopted, relabeled: [], notes: [] }
-  await enterRows(store, options, { gathered, plan, mints, pairs: [], replacedOperationIds: [] })
-  if (isDynamic) await store.write((sql) => updateDrop(sql, store.id, { dynamic: 1 }))
-  const context = new RunContext(options, deps, store)
+  await enterRows(run, options, { gathered, plan, mints, pairs: [], replacedOperationIds: [] })
+  if (isDynamic) await run.write((sql) => updateDrop(sql, run.id, { dynamic: 1 }))
+  const context = new RunContext(options, deps, run)
   try {
-    await new StatusPoller(context, store.drop.marker ?? undefined).pollOnce()
+    await new StatusPoller(context, run.drop.marker ?? undefined).pollOnce()
   } finally {
     context.close()
   }
-  if (countOpenRows(store.counts) === 0) await store.write((sql) => endRun(sql, store.id, Date.now()))
+  if (countOpenRows(run.counts) === 0) await run.write((sql) => endRun(sql, run.id, Date.now()))
 }
 
 /**

@@ -2,17 +2,18 @@ const NUMBER_FORMAT = new Intl.NumberFormat('en-US')
 const RELATIVE_TIME_FORMAT = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' })
 const DATE_TIME_FORMAT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 
-export const count = (value: number) => NUMBER_FORMAT.format(value)
+export const groupDigits = (value: number) => NUMBER_FORMAT.format(value)
 
 /** Formats a number and its noun, such as `1 NFT` or `2,000 NFTs`. */
-export const countText = (value: number, one: string, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`
+export const count = (value: number, one: string, many = `${one}s`) =>
+  `${groupDigits(value)} ${value === 1 ? one : many}`
 
 /** Groups the decimal digits of a number, regardless of its length. Returns other text unchanged. */
 export const digits = (text: string) => (/^\d+$/.test(text) ? NUMBER_FORMAT.format(BigInt(text)) : text)
 
 /** Formats a size in decimal units, as file managers do, such as `12.4 MB`. */
 export function bytes(size: number): string {
-  if (size < 1000) return countText(size, 'byte')
+  if (size < 1000) return count(size, 'byte')
   const units = ['kB', 'MB', 'GB', 'TB']
   let value = size / 1000
   let unit = 0

@@ -4,15 +4,15 @@ import { unescapeCell } from '../core/spreadsheet-text.ts'
 import type { Column } from './columns.ts'
 import type { EnsNames, ManifestOptions } from './options.ts'
 
-const ZERO = 48
-const X = 120
+const CODE_OF_0 = 48
+const CODE_OF_X = 120
 
 /**
  * Returns whether a text begins with `0x` and contains no dot, so that it isn't a name such as `0xalice.eth`. Used as a
  * fast first check, because most receivers are addresses.
  */
 export const beginsLikeAddress = (text: string): boolean =>
-  text.charCodeAt(0) === ZERO && text.charCodeAt(1) === X && !text.includes('.')
+  text.charCodeAt(0) === CODE_OF_0 && text.charCodeAt(1) === CODE_OF_X && !text.includes('.')
 
 /** Collects the ENS names in a block of rows to resolve them together. */
 export class NamesInRows {
@@ -55,18 +55,18 @@ export class NamesInRows {
    *
    * @throws GdnError if the node has failed, or if a name in the options can't be resolved
    */
-  async open(): Promise<void> {
+  async resolve(): Promise<void> {
     const defaults = this.#defaults
     this.#defaults = []
     // Report the problem once for the flag, because it isn't a problem of a row.
-    for (const { name, place } of defaults) await this.#openDefault(name, place)
+    for (const { name, place } of defaults) await this.#resolveDefault(name, place)
     if (this.#names.size === 0) return
     const names = new Set(this.#names)
     this.#names.clear()
     await this.#ensNames?.open(names, this.#blockchain)
   }
 
-  async #openDefault(name: string, place: Place): Promise<void> {
+  async #resolveDefault(name: string, place: Place): Promise<void> {
     try {
       await this.#ensNames?.open(new Set([name]), this.#blockchain)
       this.#ensNames?.of(name)

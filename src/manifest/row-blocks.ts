@@ -52,7 +52,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
   const named = findNameColumns(columns)
   for await (const records of continueReading(first, reader)) {
     for (const record of records) if ('cells' in record) names.add(record.cells, named)
-    await names.open()
+    await names.resolve()
     const items: ManifestItem[] = []
     for (const record of records) {
       if ('issue' in record) {
@@ -250,7 +250,7 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
     }
   }
   const build = async (prepared: readonly ((items: ManifestItem[]) => Promise<void>)[]) => {
-    await names.open()
+    await names.resolve()
     const items: ManifestItem[] = []
     for (const addTo of prepared) await addTo(items)
     context.target = builder.target

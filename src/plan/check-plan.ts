@@ -31,19 +31,19 @@ export async function checkPlan(planning: PlanState): Promise<string | null> {
  *
  * @throws GdnError `already_accepted` if another run on this machine has the rows to mint or the NFTs to change
  */
-async function refuseRowsOfOthers({ store, options, pairs, tally: { counts, mints } }: PlanState): Promise<void> {
-  if (counts.update + counts.transfer > 0) await store.state.scratch((sql) => refuseNftsOfOthers(sql, store))
+async function refuseRowsOfOthers({ run, options, pairs, tally: { counts, mints } }: PlanState): Promise<void> {
+  if (counts.update + counts.transfer > 0) await run.state.scratch((sql) => refuseNftsOfOthers(sql, run))
   // Edited rows are checked by `refuseEditedRows` when the plan is applied.
   const checked = { rows: 'draft', isRead: true, pending: mints, renamed: pairs.renamedPairs } as const
-  await store.read((sql) => refuseClaimedRows(sql, store, { ...options, newRows: true }, checked))
+  await run.read((sql) => refuseClaimedRows(sql, run, { ...options, newRows: true }, checked))
 }
 
 /**
  * Returns a note if another run has minted the rows with other content. Also returns a note if most minted rows have
  * other content, and either some rows are new or `gdn art generate` created the manifest. Otherwise, returns null.
  */
-async function findOtherEdition({ store, options, tally }: PlanState): Promise<string | null> {
-  const second = await findSecondEdition(store, 'draft', tally.mints)
+async function findOtherEdition({ run, options, tally }: PlanState): Promise<string | null> {
+  const second = await findSecondEdition(run, 'draft', tally.mints)
   if (second !== null) return secondEditionText(second)
   const { rows, mint, retries, abandoned } = tally.counts
   const sent = rows - mint - abandoned
@@ -59,16 +59,16 @@ async function findOtherEdition({ store, options, tally }: PlanState): Promise<s
  * @throws GdnError `edited_rows`, `seems_minted`
  */
 async function refuseDoubtfulPlan(
-  { store, options, otherDrop, notes, tally: { counts } }: PlanState,
+  { run, options, otherDrop, notes, tally: { counts } }: PlanState,
   mayBeOther: boolean,
 ): Promise<void> {
-  const { drop, state } = store
+  const { drop, state } = run
   const { unchanged, abandoned, rows, mint } = counts
   const { adopt = false, allowExchanged: isAllowed = false } = options
   if (unchanged + abandoned === rows) return
   if (!isAllowed) {
-    await refuseExchangedContents(store)
-    if (drop.setId !== null) await store.read((sql) => refuseRenumbered(sql, drop, 'draft'))
+    await refuseExchangedContents(run)
+    if (drop.setId !== null) await run.read((sql) => refuseRenumbered(sql, drop, 'draft'))
   }
   const judged = { rows: 'draft', named: rows - mint, isAllowed, mayBeOther } as const
   const exchanged = await state.scratch((sql) => refuseExchanged(sql, drop, judged))
@@ -82,11 +82,11 @@ async function refuseDoubtfulPlan(
  * @throws GdnError `seems_minted` if another run minted the rows; `not_found` if the drop is sealed, but no row has
  *   an NFT
  */
-async function checkMove({ store, options, comparer, withoutRow, notes, tally }: PlanState): Promise<void> {
-  const { movedFrom, drop } = store
+async function checkMove({ run, options, comparer, withoutRow, notes, tally }: PlanState): Promise<void> {
+  const { movedFrom, drop } = run
   const { mint, rows, abandoned } = tally.counts
   if (options.adopt !== true && options.isSaved !== true && mint > 0) {
-    const added = drop.setId === null ? null : await store.read((sql) => addedRows(sql, 'draft', drop))
+    const added = drop.setId === null ? null : await run.read((sql) => addedRows(sql, 'draft', drop))
     const addedPositions = new Set(added?.map(({ position }) => position))
     // A second drop repeats rows on purpose, except rows that were added to it.
     const checked = drop.again ? tally.mints.filter((position) => addedPositions.has(position)) : tally.mints
@@ -100,13 +100,13 @@ async function checkMove({ store, options, comparer, withoutRow, notes, tally }:
       'not_found',
       'the drop is sealed, but gdn found no NFT of its rows under the name of this file',
       {
-        hint: renamed.length > 0 ? `${renamed.join('. ')}.` : RENAMED_MANIFEST_HINT,
+        hint: renamed.length > 0 ? `${renamed.join('. ')}.` : RENAMED_FILE_HINT,
       },
     )
   }
   notes.push(...renamed)
-  const moved = await store.read((sql) => movedRuns(sql, options))
+  const moved = await run.read((sql) => movedRuns(sql, options))
   notes.push(...moved.map(formatMovedRunNote))
 }
 
-const RENAMED_MANIFEST_HINT = 'If the file was renamed after its rows were minted, add --run <former file name>.'
+const RENAMED_FILE_HINT = 'If the file was renamed after its rows were minted, add --run <former file name>.'

@@ -27,7 +27,7 @@ const listObservedNfts =
 
 /** Returns the changes of the rows. Also records the receivers of rows whose NFTs others transferred. */
 async function findChanges(
-  { store, source, options, scope, abilities, comparer }: PlanState,
+  { run, source, options, scope, abilities, comparer }: PlanState,
   matched: MatchedRows,
 ): Promise<RowChangeList> {
   const nftOf = listObservedNfts(matched)
@@ -36,7 +36,7 @@ async function findChanges(
     if (nft === undefined || nft.burned === true) return []
     return hasOtherOwner(candidate.row.row, nft, abilities) ? [{ candidate, nft }] : []
   })
-  const histories = await ownerHistories(store, source, scope, moved)
+  const histories = await ownerHistories(run, source, scope, moved)
   if (moved.length > 0) abilities.noTransfersReason ??= await options.whyNoTransfers()
   const changed: RowChangeList = []
   for (const candidate of matched.candidates) {
@@ -44,24 +44,24 @@ async function findChanges(
     const history = histories.get(position)
     changed.push([position, await comparer.findChanges(candidate, nftOf(candidate), abilities, history)])
   }
-  await addDriftedReceivers(store, moved, histories, new Map(changed))
+  await addDriftedReceivers(run, moved, histories, new Map(changed))
   return changed
 }
 
 /** Adds the rows of a page and their changes to the plan. */
 async function addToPlan(
-  { store, options, saved, otherDrop, seen, tally }: PlanState,
+  { run, options, saved, otherDrop, seen, tally }: PlanState,
   matched: MatchedRows,
   changed: RowChangeList,
 ): Promise<void> {
   const { page, candidates, records } = matched
-  await addOtherContents(store, candidates, listObservedNfts(matched), new Map(changed))
+  await addOtherContents(run, candidates, listObservedNfts(matched), new Map(changed))
   countChanges(tally, candidates, changed)
   otherDrop.add(candidates, changed)
-  tally.unedited += await countUnedited(store, page, candidates, changed)
+  tally.unedited += await countUnedited(run, page, candidates, changed)
   await seen.add(page, candidates, records, changed)
   if (options.isSaved === true) await saved.compare(candidates, changed, listObservedNfts(matched))
-  await store.state.scratch((sql) => {
+  await run.state.scratch((sql) => {
     for (const [position, changes] of changed) addChanges(sql, position, changes)
   })
 }

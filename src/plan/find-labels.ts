@@ -24,7 +24,7 @@ const PAGE_SIZE = 1_000
 export class LabelConflicts {
   count = 0
   readonly labels = new Set<string>()
-  readonly #store: StoredRun
+  readonly #run: StoredRun
   readonly #own: string | null
   readonly #firstRows: OtherLabel[] = []
   /** Number of collected rows that this machine minted. */
@@ -35,8 +35,8 @@ export class LabelConflicts {
    *
    * @param ownLabel the label of the run; null if the run has none
    */
-  constructor(store: StoredRun, ownLabel: string | null) {
-    this.#store = store
+  constructor(run: StoredRun, ownLabel: string | null) {
+    this.#run = run
     this.#own = ownLabel
   }
 
@@ -46,7 +46,7 @@ export class LabelConflicts {
    * @param pairs the rows that got an ID after they were minted
    */
   async begin(pairs: readonly Pair[]): Promise<void> {
-    await this.#store.state.scratch((sql) => createTables(sql, 'relabeled'))
+    await this.#run.state.scratch((sql) => createTables(sql, 'relabeled'))
     await this.#take(findOtherLabels(pairs, this.#own))
   }
 
@@ -65,9 +65,9 @@ export class LabelConflicts {
    */
   async #take(labeled: readonly OtherLabel[]): Promise<void> {
     if (labeled.length === 0) return
-    const { movedFrom } = this.#store
+    const { movedFrom } = this.#run
     const nfts = labeled.map(({ nftGdnId }) => nftGdnId)
-    const { given, minted } = await this.#store.read((sql) => ({
+    const { given, minted } = await this.#run.read((sql) => ({
       given: assignedNfts(sql, nfts),
       minted: readMintLabels(sql, nfts),
     }))
@@ -81,7 +81,7 @@ export class LabelConflicts {
       if (this.labels.size <= MAX_LABELS) this.labels.add(otherLabel.label)
       if (this.#firstRows.length < MAX_LISTED_ROWS) this.#firstRows.push(otherLabel)
     }
-    await this.#store.state.scratch((sql) => {
+    await this.#run.state.scratch((sql) => {
       for (const otherLabel of conflicting) addRelabeled(sql, otherLabel)
     })
   }
@@ -110,7 +110,7 @@ export class LabelConflicts {
   /** Yields the labels to replace, in pages. */
   async *pages(): AsyncGenerator<Relabeling[]> {
     for (let after = 0; ; ) {
-      const page = await this.#store.state.scratch((sql) => relabeledPage(sql, after, PAGE_SIZE))
+      const page = await this.#run.state.scratch((sql) => relabeledPage(sql, after, PAGE_SIZE))
       const last = page.at(-1)
       if (last === undefined) return
       after = last.n

@@ -43,12 +43,12 @@ export interface NftSource extends Pick<BatchOptions, 'contractAddress' | 'block
  * state.
  */
 export async function findCandidates(
-  store: StoredRun,
+  run: StoredRun,
   source: NftSource,
   page: readonly RowRecord[],
 ): Promise<Candidate[]> {
-  const { drop } = store
-  const operations = await sentRows(store, page)
+  const { drop } = run
+  const operations = await sentRows(run, page)
   const rows = page.map((record) => ({ row: parseStoredRow(record), reference: toReferenceId(drop, record) }))
   const names = rows.map(({ reference }) => reference)
   const mints = source.hasReferences ? await new ReferenceLookup(source.client, source).findMints(names) : null
@@ -92,7 +92,7 @@ export interface OwnerHistory {
  * @param scope identifies the collection in the reference IDs of transfers
  */
 export async function ownerHistories(
-  store: StoredRun,
+  run: StoredRun,
   source: NftSource,
   scope: string,
   moved: readonly TransferredNft[],
@@ -109,11 +109,11 @@ export async function ownerHistories(
     const { last, next } = transfersOf(scope, movedNft)
     const history = counted.includes(movedNft)
       ? {
-          isOurs: nft.transfers === 0 ? await isMintedTo(store, movedNft) : statuses.has(last),
+          isOurs: nft.transfers === 0 ? await isMintedTo(run, movedNft) : statuses.has(last),
           isMoving: statuses.get(next) === 'initiated',
           reference: next,
         }
-      : await sentHistory(store, scope, movedNft)
+      : await sentHistory(run, scope, movedNft)
     // This machine may have recorded this owner when the owner still matched the manifest.
     const isOurs = history.isOurs || candidate.sent?.knownOwner === ownership(nft)
     histories.set(candidate.row.position, { ...history, isOurs })
@@ -146,17 +146,17 @@ function transfersOf(scope: string, { candidate, nft }: TransferredNft): { last:
  * Returns the owner's history from the state, for servers without reference IDs. A transfer with an unknown outcome
  * counts as in progress.
  */
-async function sentHistory(store: StoredRun, scope: string, moved: TransferredNft): Promise<OwnerHistory> {
+async function sentHistory(run: StoredRun, scope: string, moved: TransferredNft): Promise<OwnerHistory> {
   const { candidate, nft } = moved
   const prefix = transfersPrefix(scope, candidate.reference)
-  const operations = await store.state.read((sql) => operationsWithPrefix(sql, prefix))
+  const operations = await run.state.read((sql) => operationsWithPrefix(sql, prefix))
   const name = transferName(scope, candidate, candidate.row.row.receiver)
   const moving = operations.find(({ id, state }) => id.startsWith(name) && state !== 'deployed')
   const last = operations.findLast((operation) => operation !== moving)
   return {
     isOurs:
       last === undefined
-        ? await isMintedTo(store, moved)
+        ? await isMintedTo(run, moved)
         : last.id.startsWith(transferName(scope, candidate, nft.receiver_wallet_address ?? '')),
     isMoving: moving !== undefined,
     reference: moving?.id ?? `${name}${operations.length}`,

@@ -40,23 +40,23 @@ export async function withPlan<Result>(
   use: (plan: ChangePlan) => Promise<Result>,
 ): Promise<Result> {
   checkOptions(options)
-  return await withReadOnlyRun(options, async (store) => {
-    const { drop } = store
+  return await withReadOnlyRun(options, async (run) => {
+    const { drop } = run
     const { backend } = options
     if (backend !== undefined) {
       if (drop.setId !== null) refuseOtherBackend(`the run ${drop.name}`, drop.backend, backend)
       refuseSilentBackend(backend)
     }
-    const saved = new SavedChanges(store.state)
+    const saved = new SavedChanges(run.state)
     await saved.begin()
-    await pinStoredNames(store, options)
+    await pinStoredNames(run, options)
     const items = checkMarkerRoom(deps.readManifest(saved), drop.marker ?? undefined)
-    const { names, notes, typed } = await readManifestRows(store, items, 'draft')
+    const { names, notes, typed } = await readManifestRows(run, items, 'draft')
     await saved.flush()
     await learnSupport(deps.client, options.signal)
     await refuseTypedRow(deps.client, typed, { file: drop.manifest, signal: options.signal })
-    const pairs = await pairRows(store, options, deps.client, 'draft')
-    const planning = newPlanState({ store, options, deps, saved, pairs, notes: [...notes] })
+    const pairs = await pairRows(run, options, deps.client, 'draft')
+    const planning = newPlanState({ run, options, deps, saved, pairs, notes: [...notes] })
     await comparePages(planning)
     await addRemovedRows(planning)
     const otherEdition = await checkPlan(planning)
@@ -69,33 +69,33 @@ export async function withPlan<Result>(
       notes: planning.notes,
       otherEdition,
       changedSinceSaved: saved.changedSinceSaved,
-      movedFrom: store.movedFrom,
+      movedFrom: run.movedFrom,
       relabeled,
       paired: planning.paired,
       ...(await countRecordedMints(planning)),
       async refuseEdited({ onlyMints = false } = {}) {
-        if (drop.setId !== null) await refuseRenamedReceivers(store, 'draft', names)
+        if (drop.setId !== null) await refuseRenamedReceivers(run, 'draft', names)
         await refuseEditedRows(planning, onlyMints)
       },
       seen: () => planning.seen.readPages(),
       duplicates: () => findDuplicates(planning),
-      changes: () => plannedChanges(store, deps.contents, options.drawnRows),
-      rows: () => rowsWithChanges(store),
-      burns: () => readBurns(store),
-      updates: () => readUpdates(store, deps.contents, options.drawnRows),
+      changes: () => plannedChanges(run, deps.contents, options.drawnRows),
+      rows: () => rowsWithChanges(run),
+      burns: () => readBurns(run),
+      updates: () => readUpdates(run, deps.contents, options.drawnRows),
     })
   })
 }
 
 /** Compares the rows with their NFTs, page by page. Refuses NFTs with another label, unless they are adopted. */
 async function comparePages(planning: PlanState): Promise<void> {
-  const { store, options, deps, pairs, labels, comparer, vanished, tally } = planning
+  const { run, options, deps, pairs, labels, comparer, vanished, tally } = planning
   const { counts } = tally
-  await vanished.begin(store, pairs.knownPairs)
+  await vanished.begin(run, pairs.knownPairs)
   await labels.begin(pairs.allPairs)
-  await store.state.scratch((sql) => createTables(sql, 'changes', 'drifted', 'contents', 'burns', 'named', 'seen'))
+  await run.state.scratch((sql) => createTables(sql, 'changes', 'drifted', 'contents', 'burns', 'named', 'seen'))
   for await (const page of readRowPages(
-    store.state,
+    run.state,
     (sql, after, limit) => readRowPage(sql, 'draft', after, limit),
     PAGE_SIZE,
   )) {
@@ -110,11 +110,11 @@ async function comparePages(planning: PlanState): Promise<void> {
 
 /** Returns the data for the notes of a plan. */
 function toNoteFacts(
-  { store, options, source, comparer, vanished, paired, tally }: PlanState,
+  { run, options, source, comparer, vanished, paired, tally }: PlanState,
   relabeled: PlanNoteInputs['relabeled'],
 ): PlanNoteInputs {
   const { counts, newUnnamed } = tally
-  const { drop } = store
+  const { drop } = run
   const { label = null } = options
   return {
     ...tally,
@@ -138,9 +138,9 @@ function toNoteFacts(
 }
 
 /** Counts the mints that are recorded as deployed, and the mints without a recorded final outcome. */
-async function countRecordedMints({ store, tally }: PlanState): Promise<Pick<ChangePlan, 'deployed' | 'unsettled'>> {
-  const { drop } = store
-  const states = drop.setId === null ? [] : await store.read((sql) => countByState(sql, drop.id))
+async function countRecordedMints({ run, tally }: PlanState): Promise<Pick<ChangePlan, 'deployed' | 'unsettled'>> {
+  const { drop } = run
+  const states = drop.setId === null ? [] : await run.read((sql) => countByState(sql, drop.id))
   const countOf = (wantedState: OperationState) => states.find(({ state }) => state === wantedState)?.n ?? 0
   return { deployed: countOf('deployed'), unsettled: countOf('accepted') + tally.mintedUnsettled }
 }
@@ -151,7 +151,7 @@ async function countRecordedMints({ store, tally }: PlanState): Promise<Pick<Cha
  * @param onlyMints whether the NFTs of edited rows keep their content
  */
 async function refuseEditedRows(
-  { store, options, deps, pairs, seen, vanished, tally }: PlanState,
+  { run, options, deps, pairs, seen, vanished, tally }: PlanState,
   onlyMints: boolean,
 ): Promise<void> {
   const { operations, positions } = pairs.knownPairs
@@ -160,12 +160,12 @@ async function refuseEditedRows(
     positions,
   }
   const checked = { rows: 'draft', pending: tally.mints, paired: paired.operations, updatesEdited: !onlyMints } as const
-  await refuseRepeated(store, options, deps.client, checked)
+  await refuseRepeated(run, options, deps.client, checked)
   if (options.newRows === true) return
-  await findReplacedOperationIds(store, options, deps.client, { rows: 'draft', paired })
+  await findReplacedOperationIds(run, options, deps.client, { rows: 'draft', paired })
 }
 
-async function findDuplicates({ store, tally }: PlanState): Promise<Duplicates> {
+async function findDuplicates({ run, tally }: PlanState): Promise<Duplicates> {
   const minted = new Set(tally.mints)
-  return await store.read((sql) => newDuplicates(sql, store.drop, 'draft', (at) => minted.has(at)))
+  return await run.read((sql) => newDuplicates(sql, run.drop, 'draft', (at) => minted.has(at)))
 }

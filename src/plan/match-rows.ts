@@ -20,10 +20,10 @@ export interface MatchedRows {
 
 /** Returns a page of rows with their NFTs. Also records labels, IDs to store, and which NFTs have a row. */
 export async function matchRows(
-  { store, source, deps, labels, pairedNfts, paired, vanished }: PlanState,
+  { run, source, deps, labels, pairedNfts, paired, vanished }: PlanState,
   rows: readonly RowRecord[],
 ): Promise<MatchedRows> {
-  const matched = await readPage(store, source, rows)
+  const matched = await readPage(run, source, rows)
   const { candidates, records } = matched
   await labels.add(candidates)
   const underOtherKey = candidates.filter((candidate) => {
@@ -31,9 +31,9 @@ export async function matchRows(
     return candidate.nftGdnId !== null && !records.has(candidate.nftGdnId)
   })
   for (const [id, record] of await readCandidates(source, underOtherKey)) records.set(id, record)
-  paired.push(...(await unstoredPairs(store, source, deps.client, candidates)))
+  paired.push(...(await unstoredPairs(run, source, deps.client, candidates)))
   const named = candidates.flatMap(({ nftGdnId }) => nftGdnId ?? [])
-  await store.state.scratch((sql) => addAssignedNfts(sql, named))
+  await run.state.scratch((sql) => addAssignedNfts(sql, named))
   vanished.removeNamed(named)
   return matched
 }
@@ -42,20 +42,20 @@ export async function matchRows(
  * Finds the NFTs of a page of rows. If the NFT of a row without an ID was burned, the row gets the unburned NFT of an
  * identical removed row, if there is one.
  */
-async function readPage(store: StoredRun, source: NftSource, page: readonly RowRecord[]): Promise<MatchedRows> {
-  const candidates = await findCandidates(store, source, page)
+async function readPage(run: StoredRun, source: NftSource, page: readonly RowRecord[]): Promise<MatchedRows> {
+  const candidates = await findCandidates(run, source, page)
   const records = await readCandidates(source, candidates)
   const burned = candidates.flatMap(({ row, nftGdnId }, at) => {
     const record = page[at]
     const isBurned = records.get(nftGdnId ?? '')?.burned === true
     return record !== undefined && isBurned && isContentKey(row.key) ? [record] : []
   })
-  if (burned.length === 0 || !source.hasReferences || !(await replaceBurned(store, source, burned))) {
+  if (burned.length === 0 || !source.hasReferences || !(await replaceBurned(run, source, burned))) {
     return { page, candidates, records }
   }
   const positions = page.map(({ position }) => position)
-  const moved = await store.state.read((sql) => readRowsAt(sql, 'draft', positions))
-  const movedCandidates = await findCandidates(store, source, moved)
+  const moved = await run.state.read((sql) => readRowsAt(sql, 'draft', positions))
+  const movedCandidates = await findCandidates(run, source, moved)
   return { page: moved, candidates: movedCandidates, records: await readCandidates(source, movedCandidates) }
 }
 

@@ -10,26 +10,26 @@ import { BURN_HINT, findNftsWithoutRow, readNftsWithoutRowNames, readNftsWithout
  * needs them.
  */
 export class NftsWithoutRow {
-  readonly #store: StoredRun
+  readonly #run: StoredRun
   readonly #source: NftSource
   readonly #options: PlanOptions
   #ids: Promise<string[] | null> | undefined
 
-  constructor(store: StoredRun, source: NftSource, options: PlanOptions) {
-    this.#store = store
+  constructor(run: StoredRun, source: NftSource, options: PlanOptions) {
+    this.#run = run
     this.#source = source
     this.#options = options
   }
 
   /** Returns the IDs of the NFTs; null if the server doesn't list the collection's NFTs. */
   async #find(): Promise<string[] | null> {
-    this.#ids ??= findNftsWithoutRow(this.#store, this.#source)
+    this.#ids ??= findNftsWithoutRow(this.#run, this.#source)
     return await this.#ids
   }
 
   /** Returns notes for `--prune` about NFTs that another machine may have minted for removed rows. */
   async readPruneNotes(): Promise<string[]> {
-    const hasRun = this.#store.drop.setId !== null
+    const hasRun = this.#run.drop.setId !== null
     // Without reference IDs, gdn can't determine which NFTs this run has minted.
     if (hasRun && !this.#source.hasReferences) return []
     const ids = await this.#find()
@@ -39,7 +39,7 @@ export class NftsWithoutRow {
 
   /** Returns notes about a manifest that may have been renamed. Used if a plan mints all rows. */
   async readRenameNotes(): Promise<string[]> {
-    const notes = await this.#store.read((sql) => readRenamedRunNotes(sql, this.#options))
+    const notes = await this.#run.read((sql) => readRenamedRunNotes(sql, this.#options))
     if (notes.length > 0 || !this.#source.hasReferences || this.#options.prune === true) return notes
     const unnamed = (await this.#find()) ?? []
     return unnamed.length === 0
@@ -56,6 +56,6 @@ export class NftsWithoutRow {
   async refuseMintedRows(mints: readonly number[]): Promise<void> {
     const ids = (await this.#find()) ?? []
     const { hasReferences } = this.#source
-    await refuseMintedBefore(this.#store, this.#source, { positions: new Set(mints), ids, hasReferences })
+    await refuseMintedBefore(this.#run, this.#source, { positions: new Set(mints), ids, hasReferences })
   }
 }

@@ -14,19 +14,19 @@ import type { PlannedChange, RowChanges } from './planned.ts'
  * Returns the name of the row whose metadata an NFT gets. In a shuffled drop, this is the row that was drawn for the
  * NFT's slot. The receiver is always that of the slot.
  */
-async function findContentRowName(store: StoredRun, { position, key, row: { line } }: StoredRow, drawn?: Uint32Array) {
+async function findContentRowName(run: StoredRun, { position, key, row: { line } }: StoredRow, drawn?: Uint32Array) {
   const from = drawn?.[position]
-  const name = from === undefined ? null : await store.read((sql) => findRowName(sql, 'draft', from - 1))
+  const name = from === undefined ? null : await run.read((sql) => findRowName(sql, 'draft', from - 1))
   return { key: formatKey(name?.key ?? key), line: name?.line ?? line }
 }
 
 /** Returns the name of a change's row. The drawn row provides only the metadata, not the receiver or the ID. */
-async function findChangeRowName(store: StoredRun, row: StoredRow, { want }: NftChange, drawn?: Uint32Array) {
-  if (want === 'update') return { ...(await findContentRowName(store, row, drawn)), title: row.row.metadata.title }
+async function findChangeRowName(run: StoredRun, row: StoredRow, { want }: NftChange, drawn?: Uint32Array) {
+  if (want === 'update') return { ...(await findContentRowName(run, row, drawn)), title: row.row.metadata.title }
   // In the draft, a row's own content is at the slot for which the row was drawn. A transferred NFT has the drawn
   // content.
   const at = want === 'mint' ? (drawn?.indexOf(row.position + 1) ?? -1) : -1
-  const [drawnRow] = at < 0 ? [] : await store.read((sql) => readRowsAt(sql, 'draft', [at]))
+  const [drawnRow] = at < 0 ? [] : await run.read((sql) => readRowsAt(sql, 'draft', [at]))
   const { title } = (drawnRow === undefined ? row : parseStoredRow(drawnRow)).row.metadata
   return { key: formatKey(row.key), line: row.row.line, title }
 }
@@ -37,12 +37,12 @@ async function findChangeRowName(store: StoredRun, row: StoredRow, { want }: Nft
  * @param drawn the row that was drawn for each slot of a shuffled drop
  */
 export async function* plannedChanges(
-  store: StoredRun,
+  run: StoredRun,
   contents: LocalContents,
   drawn?: Uint32Array,
 ): AsyncGenerator<PlannedChange> {
-  const { manifest } = store.drop
-  for await (const { row, changes } of rowsWithChanges(store, 'JOIN')) {
+  const { manifest } = run.drop
+  for await (const { row, changes } of rowsWithChanges(run, 'JOIN')) {
     const { localFiles, receiver, receiverName } = row.row
     const named = receiverName === undefined ? receiver : `${receiverName} (${receiver})`
     const names = new Map(localFiles.map(({ key, path }) => [fileFieldName(key), formatFileName(manifest, path)]))
@@ -54,13 +54,13 @@ export async function* plannedChanges(
       }))
       yield {
         ...change,
-        ...(await findChangeRowName(store, row, change, drawn)),
+        ...(await findChangeRowName(run, row, change, drawn)),
         shown: shownFields,
         receiver: change.action === 'mint' ? named : undefined,
       }
     }
   }
-  yield* readBurns(store)
+  yield* readBurns(run)
 
   function fileName(url: string): string {
     const path = contents.findPath(url)
@@ -76,10 +76,10 @@ export async function* readBurns({ state }: StoredRun): AsyncGenerator<PlannedCh
 
 /** Yields rows with their changes. `JOIN` omits rows without changes. */
 export async function* rowsWithChanges(
-  store: StoredRun,
+  run: StoredRun,
   join: 'JOIN' | 'LEFT JOIN' = 'LEFT JOIN',
 ): AsyncGenerator<RowChanges> {
-  const pages = readRowPages(store.state, (sql, after, limit) => changedPage(sql, join, after, limit))
+  const pages = readRowPages(run.state, (sql, after, limit) => changedPage(sql, join, after, limit))
   for await (const page of pages) {
     for (const { changes, ...record } of page)
       yield { row: parseStoredRow(record), changes: JSON.parse(changes) as NftChange[] }
@@ -88,11 +88,11 @@ export async function* rowsWithChanges(
 
 /** Yields the updates. An unchanged file keeps its URL and isn't uploaded again. */
 export async function* readUpdates(
-  store: StoredRun,
+  run: StoredRun,
   contents: LocalContents,
   drawn?: Uint32Array,
 ): AsyncGenerator<Update> {
-  for await (const { row: storedRow, changes } of rowsWithChanges(store, 'JOIN')) {
+  for await (const { row: storedRow, changes } of rowsWithChanges(run, 'JOIN')) {
     const { row } = storedRow
     for (const { action, nftGdnId, revision, reference, fields, proof } of changes) {
       if (action !== 'update') continue
@@ -109,7 +109,7 @@ export async function* readUpdates(
       const file_fields = row.metadata.file_fields.map(({ key, url }) => ({ key, url: urls.get(key) ?? url }))
       const metadata: Update['metadata'] = { ...row.metadata, file_fields, ...proof }
       yield {
-        ...(await findContentRowName(store, storedRow, drawn)),
+        ...(await findContentRowName(run, storedRow, drawn)),
         nftGdnId,
         reference,
         localFiles,

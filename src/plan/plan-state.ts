@@ -14,7 +14,7 @@ import { newTally } from './tally.ts'
 import { RemovedSentRows } from './vanished-rows.ts'
 
 interface PlanInput {
-  store: StoredRun
+  run: StoredRun
   options: PlanOptions
   deps: PlanDeps
   saved: SavedChanges
@@ -27,13 +27,13 @@ export type PlanState = ReturnType<typeof newPlanState>
 
 /** Returns a plan before its first phase. The client must already know what the server supports. */
 export function newPlanState(input: PlanInput) {
-  const { store, options, deps, pairs } = input
+  const { run, options, deps, pairs } = input
   const { contractAddress, blockchain, signal, backend, origin, takeOver = false, label = null } = options
   const { client } = deps
   const hasReferences = client.supports('references') === true
   const hasUpdates = client.supports('updates') === true
   const source: NftSource = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
-  const { marker } = store.drop
+  const { marker } = run.drop
   // `noTransfersReason` is read when a row requires a transfer.
   const abilities: Abilities = {
     updates: hasUpdates,
@@ -53,12 +53,12 @@ export function newPlanState(input: PlanInput) {
     paired,
     /** The NFTs of rows that were minted under another key, by row position. */
     pairedNfts: new Map(pairs.allPairs.map(({ row, nftGdnId }) => [row.position, nftGdnId])),
-    labels: new LabelConflicts(store, label),
-    comparer: new RowComparer(store, options, deps.contents),
+    labels: new LabelConflicts(run, label),
+    comparer: new RowComparer(run, options, deps.contents),
     vanished: new RemovedSentRows(),
-    seen: new SeenNfts(store),
+    seen: new SeenNfts(run),
     otherDrop: new OtherDrop(label),
-    withoutRow: new NftsWithoutRow(store, source, options),
+    withoutRow: new NftsWithoutRow(run, source, options),
     tally: newTally(),
   }
 }

@@ -29,12 +29,12 @@ const PAGE_SIZE = 1_000
  * @param onBurned called for each NFT that is already burned
  */
 export async function* findBurns(
-  store: StoredRun,
+  run: StoredRun,
   source: NftSource,
   { scope, noBurns, onBurned }: { scope: string; noBurns: string | null; onBurned(row: BurnedRow): void },
 ): AsyncGenerator<PlannedChange> {
   for (let after: Pick<RemovedRow, 'line' | 'id'> = { line: -1, id: '' }; ; ) {
-    const page = await removedRowsPage(store, after)
+    const page = await removedRowsPage(run, after)
     const last = page.at(-1)
     if (last === undefined) return
     after = last
@@ -43,7 +43,7 @@ export async function* findBurns(
       const nft = records.get(row.nftGdnId)
       if (nft?.burned === true) onBurned(row)
       if (nft === undefined || hasFailed(nft.status) || nft.burned === true) continue
-      const isOurs = await isOwnerNamed(store, scope, row, nft)
+      const isOurs = await isOwnerNamed(run, scope, row, nft)
       yield toBurnChange(row, nft, isOurs, source.hasUpdates ? noBurns : NO_BURNS_REASON)
     }
   }
@@ -60,10 +60,10 @@ export interface RemovedRows {
 const MAX_LISTED_ROWS = 5
 
 /** Returns the burned NFTs of removed rows, and the names of the first NFTs that aren't burned. */
-export async function findRemovedRows(store: StoredRun, source: NftSource): Promise<RemovedRows> {
+export async function findRemovedRows(run: StoredRun, source: NftSource): Promise<RemovedRows> {
   const gone: RemovedRows = { burned: [], firstNames: [] }
   for (let after: Pick<RemovedRow, 'line' | 'id'> | undefined = { line: -1, id: '' }; after !== undefined; ) {
-    const page: RemovedRow[] = await removedRowsPage(store, after)
+    const page: RemovedRow[] = await removedRowsPage(run, after)
     const records = await readCandidates(source, page)
     for (const { id, key, nftGdnId } of page) {
       const nft = records.get(nftGdnId)

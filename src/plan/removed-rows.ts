@@ -8,26 +8,26 @@ import { type BurnedRow, findBurns } from './prune.ts'
  * burned.
  */
 export async function addRemovedRows(planning: PlanState): Promise<void> {
-  const { store, source, options, vanished, seen, tally } = planning
+  const { run, source, options, vanished, seen, tally } = planning
   if (options.prune === true) await planBurns(planning)
-  else for (const row of await vanished.takeBurned(store, source)) await seen.addBurned(row)
+  else for (const row of await vanished.takeBurned(run, source)) await seen.addBurned(row)
   tally.counts.vanished = vanished.unreplacedCount
 }
 
 async function planBurns(planning: PlanState): Promise<void> {
-  const { store, source, scope, options, saved, seen, tally, notes, withoutRow } = planning
+  const { run, source, scope, options, saved, seen, tally, notes, withoutRow } = planning
   const { counts } = tally
   const isSaved = options.isSaved === true
   let position = 0
   const burned: BurnedRow[] = []
   const noBurns = await options.whyNoBurns()
   const onBurned = (row: BurnedRow) => void burned.push(row)
-  for await (const change of findBurns(store, source, { scope, noBurns, onBurned })) {
+  for await (const change of findBurns(run, source, { scope, noBurns, onBurned })) {
     counts[change.action]++
     if (change.action === 'drift') counts.keptBurns++
     if (change.action === 'impossible') counts.impossibleBurns++
     if (isSaved) await saved.compareBurn(change)
-    await store.state.scratch((sql) => addBurn(sql, position++, change))
+    await run.state.scratch((sql) => addBurn(sql, position++, change))
   }
   for (const row of burned) await seen.addBurned(row)
   if (!isSaved) {

@@ -30,14 +30,14 @@ export class RowComparer {
   rowsWithoutNftCount = 0
   /** Number of rows of a shuffled drop that were not minted. Set by `findChanges`. */
   abandonedCount = 0
-  readonly #store: StoredRun
+  readonly #run: StoredRun
   readonly #options: PlanOptions
   readonly #contents: PlanDeps['contents']
   #noMintsReason: string | null | undefined
   #isCommitted: ((row: ManifestRow, n: number) => Promise<boolean>) | null | undefined
 
-  constructor(store: StoredRun, options: PlanOptions, contents: PlanDeps['contents']) {
-    this.#store = store
+  constructor(run: StoredRun, options: PlanOptions, contents: PlanDeps['contents']) {
+    this.#run = run
     this.#options = options
     this.#contents = contents
   }
@@ -52,7 +52,7 @@ export class RowComparer {
     const { row } = candidate.row
     const { reference_alias: alias, nft_gdn_id: nftGdnId = '' } = candidate.named ?? {}
     if (row.id === null && typeof alias === 'string') {
-      const { id, isFromOtherMachine } = await findAddedId(this.#store, alias, candidate.row, {
+      const { id, isFromOtherMachine } = await findAddedId(this.#run, alias, candidate.row, {
         nftGdnId,
         tokenId: nft?.token_id,
       })
@@ -117,7 +117,7 @@ export class RowComparer {
    * itself determines whether its rows are minted with a placeholder.
    */
   async #readNoMints(): Promise<string | null> {
-    const { reading, setId } = this.#store.drop
+    const { reading, setId } = this.#run.drop
     const isUnrevealed = typeof reading.provenance === 'string'
     if (setId !== null && !isUnrevealed) return null
     return await this.#options.whyNoMints(isUnrevealed ? reading : null)

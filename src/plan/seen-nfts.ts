@@ -12,10 +12,10 @@ import type { BurnedRow } from './prune.ts'
 export class SeenNfts {
   /** The operations of removed rows whose NFTs were burned. */
   readonly burnedOperations = new Set<string>()
-  readonly #store: StoredRun
+  readonly #run: StoredRun
 
-  constructor(store: StoredRun) {
-    this.#store = store
+  constructor(run: StoredRun) {
+    this.#run = run
   }
 
   /** Adds the changed NFTs of a page, but only for rows that the run has sent. */
@@ -42,13 +42,13 @@ export class SeenNfts {
   }
 
   async *readPages(): AsyncGenerator<NftState[]> {
-    for await (const page of readRowPages(this.#store.state, seenNftsPage))
+    for await (const page of readRowPages(this.#run.state, seenNftsPage))
       yield page.map(({ position: _, ...nft }) => nft)
   }
 
   async #insert(nfts: readonly NftState[]): Promise<void> {
     if (nfts.length === 0) return
-    await this.#store.state.scratch((sql) => {
+    await this.#run.state.scratch((sql) => {
       for (const nft of nfts) addSeenNft(sql, nft)
     })
   }

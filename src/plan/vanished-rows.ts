@@ -41,9 +41,9 @@ export class RemovedSentRows {
   }
 
   /** Removes the rows whose NFTs were burned and returns them. Also stores the names of the first remaining rows. */
-  async takeBurned(store: StoredRun, source: NftSource): Promise<BurnedRow[]> {
+  async takeBurned(run: StoredRun, source: NftSource): Promise<BurnedRow[]> {
     if (this.totalCount === 0) return []
-    const { burned, firstNames } = await findRemovedRows(store, source)
+    const { burned, firstNames } = await findRemovedRows(run, source)
     for (const { id } of burned) this.#keys.delete(id)
     this.firstNames = firstNames
     return burned

@@ -101,13 +101,13 @@ export async function withRevealPlan<Result>(
   // The commitment proves that no row was edited, so a row without a pair hasn't been minted.
   const items = drawn === null ? readManifest() : withDrawnRows(readManifest(), drawn)
   return await withOpenRows(options, client, items, async (open) => {
-    const { store, source, pairs } = open
-    const labels = new LabelConflicts(store, options.label ?? null)
+    const { run, source, pairs } = open
+    const labels = new LabelConflicts(run, options.label ?? null)
     await labels.begin(pairs)
     const committedRows: CommittedRows = { ...open, commitment: await createCommittedDrop(rows, drawn) }
     const plan = planWithoutCounts(committedRows, labels)
     const { moved, missing } = await countFirst(plan, committedRows, { labels, onProgress })
-    if (plan.withoutNft === plan.rows) plan.renamed = await store.read((sql) => readRenamedRunNotes(sql, options))
+    if (plan.withoutNft === plan.rows) plan.renamed = await run.read((sql) => readRenamedRunNotes(sql, options))
     labels.refuseUnlessAdopted(options.adopt === true)
     if (moved.length > 0) throw otherRowsError(options.manifestPath, moved)
     // If no row has an NFT, the manifest was probably renamed instead.
@@ -134,10 +134,10 @@ async function createCommittedDrop(rows: ReadCommitment, drawn: DrawnRows | null
 
 /** Returns a plan whose rows aren't counted yet. */
 function planWithoutCounts(rows: CommittedRows, relabeled: LabelConflicts): RevealPlan {
-  const { store, pairs } = rows
+  const { run, pairs } = rows
   const plan: RevealPlan = {
-    run: plannedRun(store.drop),
-    movedFrom: store.movedFrom,
+    run: plannedRun(run.drop),
+    movedFrom: run.movedFrom,
     renamed: [],
     relabeled,
     paired: pairs.map((pair) => ({ ...pair, key: pair.row.key })),
@@ -197,9 +197,7 @@ async function readRowPosition({ row: { key, row, position } }: Candidate, rows:
   if (made.commitment.rule === null) return { key: formatKey(key), line: row.line }
   const slot = position + 1
   const name =
-    drawn === null
-      ? null
-      : await rows.store.read((sql) => findRowName(sql, 'draft', (drawn.rows[position] ?? slot) - 1))
+    drawn === null ? null : await rows.run.read((sql) => findRowName(sql, 'draft', (drawn.rows[position] ?? slot) - 1))
   return { key: name === null ? null : formatKey(name.key), line: name?.line ?? null, slot }
 }
 

@@ -21,7 +21,7 @@ export interface RowMatch {
 
 /** The rows of a manifest and the collection that contains their NFTs. */
 export interface OpenRows {
-  store: StoredRun
+  run: StoredRun
   source: NftSource
   /** Rows that got an ID after they were minted. */
   pairs: Pair[]
@@ -41,34 +41,34 @@ export async function withOpenRows<Result>(
   items: AsyncIterable<ManifestItem>,
   use: (rows: OpenRows) => Promise<Result>,
 ): Promise<Result> {
-  return await withReadOnlyRun(options, async (store) => {
-    await pinStoredNames(store, options)
-    const { typed } = await readManifestRows(store, items, 'draft')
+  return await withReadOnlyRun(options, async (run) => {
+    await pinStoredNames(run, options)
+    const { typed } = await readManifestRows(run, items, 'draft')
     await learnSupport(client, options.signal)
-    await refuseTypedRow(client, typed, { file: store.drop.manifest, signal: options.signal })
+    await refuseTypedRow(client, typed, { file: run.drop.manifest, signal: options.signal })
     const { contractAddress, blockchain, signal } = options
     const hasReferences = client.supports('references') === true
     const hasUpdates = client.supports('updates') === true
     const source: NftSource = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
     // A row without a pair counts as not minted.
-    const pairs = await findPairs(store, { ...options, newRows: true }, client, 'draft')
+    const pairs = await findPairs(run, { ...options, newRows: true }, client, 'draft')
     const byPosition = new Map(pairs.map((pair) => [pair.row.position, pair]))
-    return await use({ store, source, pairs, readMatches: (labels) => rowsWithNfts(store, source, byPosition, labels) })
+    return await use({ run, source, pairs, readMatches: (labels) => rowsWithNfts(run, source, byPosition, labels) })
   })
 }
 
 async function* rowsWithNfts(
-  store: StoredRun,
+  run: StoredRun,
   source: NftSource,
   pairs: ReadonlyMap<number, Pair>,
   labels?: LabelConflicts,
 ): AsyncGenerator<RowMatch> {
   for await (const page of readRowPages(
-    store.state,
+    run.state,
     (sql, after, limit) => readRowPage(sql, 'draft', after, limit),
     PAGE_SIZE,
   )) {
-    const candidates = await findCandidates(store, source, page)
+    const candidates = await findCandidates(run, source, page)
     await labels?.add(candidates)
     for (const candidate of candidates) candidate.nftGdnId ??= pairs.get(candidate.row.position)?.nftGdnId ?? null
     const records = await readCandidates(source, candidates)

@@ -45,8 +45,8 @@ async function acquireCommand(timing: LockTiming = TIMING): Promise<Held> {
 async function acquireManifest(timing: LockTiming = TIMING): Promise<Held> {
   if (!isBegun) await machine.run(new FakeHostedApi({ idempotency: true }), rowsUpTo(1))
   isBegun = true
-  const store = await leaseStoredRun(state, machine.options(), timing)
-  return { runId: store.id, write: (work) => store.write(work), release: () => store.release() }
+  const run = await leaseStoredRun(state, machine.options(), timing)
+  return { runId: run.id, write: (work) => run.write(work), release: () => run.release() }
 }
 
 describe.each([

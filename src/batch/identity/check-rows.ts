@@ -37,14 +37,14 @@ const knownPairsOf = (pairs: readonly Pair[]): KnownPairs => ({
  * @throws GdnError `edited_rows`, see `findPairs`
  */
 export async function pairRows(
-  store: StoredRun,
+  run: StoredRun,
   options: BatchOptions,
   client: BatchClient | null,
   rows: RowLocation,
 ): Promise<RowPairs> {
-  const { drop } = store
-  const pairsWithAddedId = await findPairs(store, options, client, rows)
-  const relocated = drop.setId === null ? [] : await rowsWithMovedFiles(store, rows)
+  const { drop } = run
+  const pairsWithAddedId = await findPairs(run, options, client, rows)
+  const relocated = drop.setId === null ? [] : await rowsWithMovedFiles(run, rows)
   const allPairs = [...pairsWithAddedId, ...relocated]
   return {
     allPairs,
@@ -63,16 +63,16 @@ export async function pairRows(
  * @throws GdnError `edited_rows` unless new rows are permitted
  */
 export async function findReplacedOperationIds(
-  store: StoredRun,
+  run: StoredRun,
   options: BatchOptions,
   client: BatchClient | null,
   { rows, paired }: { rows: RowLocation; paired: KnownPairs },
 ): Promise<string[]> {
-  const { drop } = store
+  const { drop } = run
   if (drop.setId === null) return []
-  const minted = client === null ? paired : await withMintedElsewhere(store, options, client, { rows, paired })
+  const minted = client === null ? paired : await withMintedElsewhere(run, options, client, { rows, paired })
   const newRows = options.newRows === true
-  return await store.read((sql) => findReplacedIds(sql, drop, rows, { newRows, setId: drop.setId, paired: minted }))
+  return await run.read((sql) => findReplacedIds(sql, drop, rows, { newRows, setId: drop.setId, paired: minted }))
 }
 
 /**
@@ -81,14 +81,14 @@ export async function findReplacedOperationIds(
  * well, also adds the rows that are no longer in the manifest and whose NFTs failed or were burned.
  */
 async function withMintedElsewhere(
-  store: StoredRun,
+  run: StoredRun,
   options: Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'signal'>,
   client: Pick<BatchClient, 'call' | 'supports' | 'learnCapabilities'>,
   { rows, paired }: { rows: RowLocation; paired: KnownPairs },
 ): Promise<KnownPairs> {
-  const { drop } = store
-  const removedRows = await store.read((sql) => findRemovedSentRows(sql, drop, rows, paired))
-  const all = removedRows.length === 0 ? [] : await store.read((sql) => freshRows(sql, drop, rows, drop.setId))
+  const { drop } = run
+  const removedRows = await run.read((sql) => findRemovedSentRows(sql, drop, rows, paired))
+  const all = removedRows.length === 0 ? [] : await run.read((sql) => freshRows(sql, drop, rows, drop.setId))
   const fresh = all.filter(({ position }) => !paired.positions.has(position))
   if (fresh.length === 0) return paired
   const server = new ReferenceLookup(client, options)

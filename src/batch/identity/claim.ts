@@ -97,10 +97,10 @@ interface CheckedRows {
  *
  * @throws GdnError `already_accepted`, `edited_rows`
  */
-export function refuseClaimedRows(sql: Sql, store: StoredRun, options: BatchOptions, checked: CheckedRows): void {
-  const { drop } = store
+export function refuseClaimedRows(sql: Sql, run: StoredRun, options: BatchOptions, checked: CheckedRows): void {
+  const { drop } = run
   if (options.again === true || options.reconcileOnly === true) return
-  const collections = new Set(store.collections(sql))
+  const collections = new Set(run.collections(sql))
   const otherDrops = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
   if (otherDrops.length === 0) return
   const claimed = noClaims()
@@ -188,9 +188,9 @@ function seemsRenamedError(rows: NamedRow[]): GdnError {
 const formatOtherRuns = (names: readonly string[]): string => (names.length === 1 ? 'another run' : 'other runs')
 
 /** Returns whether the collection has runs of other drops, whose rows may have the same IDs as rows of this run. */
-export function hasOtherDrops(sql: Sql, store: StoredRun): boolean {
-  const collections = new Set(store.collections(sql))
-  return listDrops(sql).some((other) => collections.has(other.collectionId) && isAnotherDrop(store.drop, other))
+export function hasOtherDrops(sql: Sql, run: StoredRun): boolean {
+  const collections = new Set(run.collections(sql))
+  return listDrops(sql).some((other) => collections.has(other.collectionId) && isAnotherDrop(run.drop, other))
 }
 
 /**
@@ -215,9 +215,9 @@ export function isAnotherDrop(drop: Drop, other: Drop): boolean {
  *
  * @throws GdnError `already_accepted`
  */
-export function refuseNftsOfOthers(sql: Sql, store: StoredRun): void {
-  const { drop } = store
-  const collections = new Set(store.collections(sql))
+export function refuseNftsOfOthers(sql: Sql, run: StoredRun): void {
+  const { drop } = run
+  const collections = new Set(run.collections(sql))
   const otherDrops = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
   for (const other of otherDrops) {
     const rows = findRowsOfOtherDrop(sql, drop, other)

@@ -26,10 +26,10 @@ import { readRemovedRowTexts } from './texts-of-left.ts'
  * Returns the run's rows without an ID whose local files were moved (for example with the manifest) or whose columns
  * were reordered. Each row has its operation. Both changes alter the row's content, but not its reference ID.
  */
-export async function rowsWithMovedFiles(store: StoredRun, rows: RowLocation): Promise<Pair[]> {
-  const { drop } = store
-  const candidates = await store.read((sql) =>
-    [...movedRows(sql, drop, rows), ...returnedRows(sql, store, rows)]
+export async function rowsWithMovedFiles(run: StoredRun, rows: RowLocation): Promise<Pair[]> {
+  const { drop } = run
+  const candidates = await run.read((sql) =>
+    [...movedRows(sql, drop, rows), ...returnedRows(sql, run, rows)]
       .filter(isFirstOfOperation())
       .flatMap((moved) =>
         readRowsAt(sql, rows, [moved.position]).map((record) => ({ ...moved, row: parseStoredRow(record) })),
@@ -37,7 +37,7 @@ export async function rowsWithMovedFiles(store: StoredRun, rows: RowLocation): P
   )
   const pairs: Pair[] = []
   for (const { reference: name, body, id: operationId, operation, nft, row } of candidates) {
-    if (!(await haveSameFiles(store, filesOf(body), row.row.localFiles))) continue
+    if (!(await haveSameFiles(run, filesOf(body), row.row.localFiles))) continue
     const reference = rowReferenceId(drop.referenceScope, name)
     const names = { reference, mintedAs: reference, label: null, alias: 'stored' } as const
     pairs.push({ row, nftGdnId: nft ?? '', operation, sent: operationId, ...names })
@@ -74,8 +74,8 @@ function returnedRows(sql: Sql, { drop }: StoredRun, rows: RowLocation): MovedRo
 }
 
 /** Returns the sent rows with an ID in which only the paths of local files or the order of columns changed. */
-export async function findRelocatedRows(store: StoredRun, rows: RowLocation, setId: number): Promise<RelocatedRow[]> {
-  return await filterRelocatedRows(store, await store.read((sql) => readRearrangedRows(sql, store.drop, rows, setId)))
+export async function findRelocatedRows(run: StoredRun, rows: RowLocation, setId: number): Promise<RelocatedRow[]> {
+  return await filterRelocatedRows(run, await run.read((sql) => readRearrangedRows(sql, run.drop, rows, setId)))
 }
 
 /**
@@ -83,14 +83,14 @@ export async function findRelocatedRows(store: StoredRun, rows: RowLocation, set
  * keys of these rows are about to change.
  */
 export async function relocatedPairs(
-  store: StoredRun,
+  run: StoredRun,
   rows: RowLocation,
   pairs: readonly { sent: string; row: StoredRow }[],
 ): Promise<RelocatedRow[]> {
-  const candidates = await store.read((sql) => {
+  const candidates = await run.read((sql) => {
     const before = sentBodies(
       sql,
-      store.drop,
+      run.drop,
       pairs.map(({ sent }) => sent),
     )
     const records = readRowsAt(
@@ -105,14 +105,14 @@ export async function relocatedPairs(
       return [{ position, operation, content, portable: portable ?? content, before: body, body: record.body }]
     })
   })
-  return await filterRelocatedRows(store, candidates)
+  return await filterRelocatedRows(run, candidates)
 }
 
-async function filterRelocatedRows(store: StoredRun, rows: readonly RelocatedRow[]): Promise<RelocatedRow[]> {
+async function filterRelocatedRows(run: StoredRun, rows: readonly RelocatedRow[]): Promise<RelocatedRow[]> {
   const moved: RelocatedRow[] = []
   for (const row of rows) {
     const isCopy = copyHash({ line: 0, id: null, ...parseRowParts(splitRowText(row.before)) }) === row.portable
-    if (isCopy && (await haveSameFiles(store, filesOf(row.before), filesOf(row.body)))) moved.push(row)
+    if (isCopy && (await haveSameFiles(run, filesOf(row.before), filesOf(row.body)))) moved.push(row)
   }
   return moved
 }

@@ -176,7 +176,7 @@ const PAGE_SIZE = 1_000
  * manifest was moved.
  */
 export async function findOutdatedLabels(
-  store: StoredRun,
+  run: StoredRun,
   options: BatchOptions,
   client: BatchClient,
   { rows }: { rows: RowLocation },
@@ -187,12 +187,12 @@ export async function findOutdatedLabels(
   const names = new ReferenceLookup(client, options)
   const labels: OtherLabel[] = []
   for await (const page of readRowPages(
-    store.state,
+    run.state,
     (sql, after, limit) => readRowPage(sql, rows, after, limit),
     PAGE_SIZE,
   )) {
     const mints = MINT_OPERATIONS.flatMap((operation) =>
-      page.map((row) => ({ row, operation, reference: toReferenceId(store.drop, row) })),
+      page.map((row) => ({ row, operation, reference: toReferenceId(run.drop, row) })),
     )
     for (const [{ row, ...mint }, { nft_gdn_id, reference_label }] of await names.lookUp(mints)) {
       labels.push(...toOtherLabels(row, { ...mint, nftGdnId: nft_gdn_id ?? '', label: reference_label }, label))

@@ -106,30 +106,30 @@ type Client = Pick<BatchClient, 'call' | 'learnCapabilities' | 'supports'>
  *   be edits. Not thrown if new rows are permitted
  */
 export async function findPairs(
-  store: StoredRun,
+  run: StoredRun,
   options: Options,
   client: Client | null,
   rows: RowLocation,
 ): Promise<Pair[]> {
-  const { drop } = store
+  const { drop } = run
   const { label = null, signal } = options
   const isNew = drop.setId === null
   // For a run that has begun, `findReplacedOperationIds` finds edited rows without an ID in the state.
   const checksUnnamed = isNew && label !== null
-  if (!checksUnnamed && !(await store.read((sql) => hasIds(sql, rows)))) return []
+  if (!checksUnnamed && !(await run.read((sql) => hasIds(sql, rows)))) return []
   // Include replaced rows. A replaced row isn't the earlier version of another row, but it may be in the manifest
   // again.
-  const vanished = await store.read((sql) => readRemovedWithReferences(sql, drop, rows))
+  const vanished = await run.read((sql) => readRemovedWithReferences(sql, drop, rows))
   const inState = vanished.filter(({ key }) => isContentKey(key)).map((row) => nftWithoutIdOf(drop.referenceScope, row))
   if (client?.supports('references') === null) await client.learnCapabilities({ signal })
   const server = client?.supports('references') === true ? new ReferenceLookup(client, options) : null
   const storesAliases = client?.supports('aliases') === true
   const unnamed = server === null ? [...inState] : await excludeAliasedNfts(server, inState)
   if (server !== null && storesAliases)
-    unnamed.push(...(await findNftsOnlyOnServer(server, store, rows, { inState, label })))
+    unnamed.push(...(await findNftsOnlyOnServer(server, run, rows, { inState, label })))
   if (inState.length + unnamed.length === 0) return []
 
-  const all = await store.read((sql) => freshRows(sql, drop, rows, drop.setId))
+  const all = await run.read((sql) => freshRows(sql, drop, rows, drop.setId))
   const fresh = all.filter(({ key }) => !isContentKey(key))
   const names = (await server?.findNfts(fresh.map((row) => toReferenceId(drop, row)))) ?? new Map<string, string>()
   const matches = new Map<FreshRow, NftWithoutId>()
@@ -143,9 +143,7 @@ export async function findPairs(
   const unpairedRows = fresh.filter((row) => !names.has(toReferenceId(drop, row)))
   const ids = unpairedNfts.flatMap(({ nftGdnId }) => nftGdnId ?? [])
   const endedNftIds = (await server?.findEndedNfts(ids)) ?? new Set<string | null>()
-  const byContent = await store.read((sql) =>
-    matchByContent(sql, store, rows, { unpairedRows, unpairedNfts, endedNftIds }),
-  )
+  const byContent = await run.read((sql) => matchByContent(sql, run, rows, { unpairedRows, unpairedNfts, endedNftIds }))
   const pairedNfts = new Set(byContent.values())
   const mayBeEdited = (nft: NftWithoutId) => !pairedNfts.has(nft) && !endedNftIds.has(nft.nftGdnId) && !isReplaced(nft)
   const existing = options.newRows === true ? [] : unpairedNfts.filter(mayBeEdited)
@@ -155,10 +153,10 @@ export async function findPairs(
       ...unpairedRows.filter((row) => !byContent.has(row)),
       ...(await rowsWithoutNft(server, drop, without)),
     ]
-    if (added.length > 0) throw await store.read((sql) => unpairedError(sql, store, rows, { existing, added }))
+    if (added.length > 0) throw await run.read((sql) => unpairedError(sql, run, rows, { existing, added }))
   }
 
-  return await store.read((sql) => [
+  return await run.read((sql) => [
     ...[...matches].map(([row, nft]) => toPair(sql, drop, rows, { row, nft, alias: 'stored' })),
     ...[...byContent].map(([row, nft]) =>
       toPair(sql, drop, rows, { row, nft, alias: storesAliases && nft.isOnServer ? 'wanted' : 'impossible' }),
@@ -223,7 +221,7 @@ async function excludeAliasedNfts(server: ReferenceLookup, unnamed: readonly Nft
 /** Returns the NFTs that only the server has, were minted without an ID, and belong to no row. */
 async function findNftsOnlyOnServer(
   server: ReferenceLookup,
-  store: StoredRun,
+  run: StoredRun,
   rows: RowLocation,
   { inState, label }: { inState: readonly NftWithoutId[]; label: string | null },
 ): Promise<NftWithoutId[]> {
@@ -231,13 +229,13 @@ async function findNftsOnlyOnServer(
   const listed = new Map<string, ListedNft>()
   // Search by content as well, because the drop may have had another label, or none. If the run has begun, its NFTs are
   // in the state.
-  if (store.drop.setId === null) {
-    for await (const nft of listNftsByContent(server, store, rows)) listed.set(nft.nftGdnId, nft)
+  if (run.drop.setId === null) {
+    for await (const nft of listNftsByContent(server, run, rows)) listed.set(nft.nftGdnId, nft)
   }
   if (label !== null)
     for (const nft of await server.listUnaliasedNfts(label)) listed.set(nft.nftGdnId, { ...nft, label })
   const unstored = [...listed.values()].filter(({ nftGdnId }) => !stored.has(nftGdnId))
-  const rowless = await store.read((sql) => excludeNftsWithRows(sql, store, rows, unstored))
+  const rowless = await run.read((sql) => excludeNftsWithRows(sql, run, rows, unstored))
   return rowless.map((nft) => ({ ...nft, isOnServer: true, sent: null }))
 }
 
@@ -249,11 +247,11 @@ const PAGE_SIZE = 1_000
 /** Yields the NFTs that were minted with the content of a row that had no ID at that time. */
 async function* listNftsByContent(
   server: ReferenceLookup,
-  store: StoredRun,
+  run: StoredRun,
   rows: RowLocation,
 ): AsyncGenerator<ListedNft> {
-  const { state, drop } = store
-  const counts = await store.read((sql) => copyCounts(sql, rows))
+  const { state, drop } = run
+  const counts = await run.read((sql) => copyCounts(sql, rows))
   const pages = readRowPages(state, (sql, after, limit) => rowsWithIds(sql, rows, after, limit), PAGE_SIZE)
   for await (const page of pages) {
     const contentOf = new Map<string, { content: string; copies: number }>()

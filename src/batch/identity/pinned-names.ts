@@ -12,10 +12,10 @@ type EnsAddresses = ReadonlyMap<string, string>
 
 /** Passes the stored addresses of a run's ENS names to the manifest reader, and returns them. */
 export async function pinStoredNames(
-  store: StoredRun,
+  run: StoredRun,
   { ensNames }: Pick<BatchOptions, 'ensNames'>,
 ): Promise<EnsAddresses> {
-  const pinned = await store.read((sql) => pinnedNames(sql, store.id))
+  const pinned = await run.read((sql) => pinnedNames(sql, run.id))
   ensNames?.pin(pinned)
   return pinned
 }
@@ -33,15 +33,15 @@ const listPath = ({ reading: { list } }: Drop): string | null =>
  * @param names the addresses of the names in the manifest
  * @throws GdnError `edited_rows`
  */
-export async function refuseRenamedReceivers(store: StoredRun, rows: RowLocation, names: EnsAddresses): Promise<void> {
-  const { drop } = store
-  const pinned = await store.read((sql) => pinnedNames(sql, store.id))
+export async function refuseRenamedReceivers(run: StoredRun, rows: RowLocation, names: EnsAddresses): Promise<void> {
+  const { drop } = run
+  const pinned = await run.read((sql) => pinnedNames(sql, run.id))
   if (pinned.size === 0 && names.size === 0) return
   const renamed = isListDrop(drop)
-    ? (await store.read((sql) => renamedInList(sql, drop, rows, new Map([...pinned, ...names])))).map(
+    ? (await run.read((sql) => renamedInList(sql, drop, rows, new Map([...pinned, ...names])))).map(
         ({ sentText, ...row }) => ({ ...row, was: sentText }),
       )
-    : (await store.read((sql) => renamedReceivers(sql, drop, rows))).map(({ key, ...row }) => ({
+    : (await run.read((sql) => renamedReceivers(sql, drop, rows))).map(({ key, ...row }) => ({
         ...row,
         text: formatKey(key),
         was: null,

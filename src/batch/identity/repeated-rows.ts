@@ -30,14 +30,14 @@ interface CheckedRows {
  * @throws GdnError `edited_rows`
  */
 export async function refuseRepeated(
-  store: StoredRun,
+  run: StoredRun,
   options: BatchOptions,
   client: BatchClient | null,
   { rows, pending, paired, updatesEdited }: CheckedRows,
 ): Promise<void> {
-  const { drop } = store
+  const { drop } = run
   if (drop.setId === null || options.reconcileOnly === true) return
-  const repeated = await store.read((sql) => {
+  const repeated = await run.read((sql) => {
     const sent = new Set(pending)
     const added = addedRows(sql, rows, drop).flatMap(({ position }) => (sent.has(position) ? position : []))
     if (added.length === 0) return []

@@ -23,14 +23,14 @@ const TITLE = 2
  * @param pending positions of the rows that the new run would send
  */
 export async function findSecondEdition(
-  store: StoredRun,
+  run: StoredRun,
   rows: RowLocation,
   pending: Iterable<number>,
 ): Promise<SecondEdition | null> {
-  const { drop } = store
+  const { drop } = run
   if (drop.setId !== null || drop.again || isListDrop(drop)) return null
-  const otherDrops = await store.read((sql) => {
-    const collections = new Set(store.collections(sql))
+  const otherDrops = await run.read((sql) => {
+    const collections = new Set(run.collections(sql))
     return listDrops(sql).filter((other) => collections.has(other.collectionId) && isAnotherDrop(drop, other))
   })
   if (otherDrops.length === 0) return null
@@ -42,7 +42,7 @@ export async function findSecondEdition(
     const otherTitles = await createTitleLookup(other, areBothGenerated)
     let count = 0
     for (let after = -1; ; ) {
-      const page = await store.read((sql) => numberedRows(sql, other, rows, { after, limit: PAGE_SIZE }))
+      const page = await run.read((sql) => numberedRows(sql, other, rows, { after, limit: PAGE_SIZE }))
       for (const { position, key, body, otherBody } of page) {
         const id = key.slice('id:'.length)
         const title = titles(id, body)
@@ -53,7 +53,7 @@ export async function findSecondEdition(
       if (last === undefined) break
       after = last.position
     }
-    const mintedCount = await store.read((sql) => countMinted(sql, other))
+    const mintedCount = await run.read((sql) => countMinted(sql, other))
     if (seemsOtherEdition({ edited: count, sent: Math.min(mintedCount, positionsToSend.size) }))
       return { run: other.name, rows: count }
   }

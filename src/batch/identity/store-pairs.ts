@@ -51,10 +51,10 @@ export async function storePairs(options: BatchOptions, pairs: readonly StoredPa
   )
   if (renamed.length === 0) return
   await withState(options.stateDir, async (state) => {
-    const store = await leaseStoredRun(state, options)
+    const run = await leaseStoredRun(state, options)
     try {
-      const { drop } = store
-      await store.write((sql) => renameStoredRows(sql, drop, renamed))
+      const { drop } = run
+      await run.write((sql) => renameStoredRows(sql, drop, renamed))
     } catch (error) {
       if (!isDuplicateOperation(error)) throw error
       throw new GdnError('already_accepted', 'another run of this collection has a row with an ID of this manifest', {
@@ -62,7 +62,7 @@ export async function storePairs(options: BatchOptions, pairs: readonly StoredPa
         cause: error,
       })
     } finally {
-      await store.release()
+      await run.release()
     }
   })
 }

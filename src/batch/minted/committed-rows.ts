@@ -23,14 +23,14 @@ import { mintedByOtherRunError, seemsMintedAsError } from './seems-minted.ts'
  * @throws GdnError `seems_minted`
  */
 export async function refuseCommittedRows(
-  store: StoredRun,
+  run: StoredRun,
   options: BatchOptions,
   client: BatchClient,
   { gathered, unrecorded, pending }: { gathered: RowSet; unrecorded: readonly string[]; pending: ReadonlySet<number> },
 ): Promise<Set<number>> {
   const { committedRow, signal } = options
-  if (committedRow === undefined || store.drop.again) return new Set()
-  const remaining = await readOpenPositions(store, gathered, pending)
+  if (committedRow === undefined || run.drop.again) return new Set()
+  const remaining = await readOpenPositions(run, gathered, pending)
   const nftsAt = new Map<number, NftRecord[]>()
   for await (const { nfts } of readPages({ client, signal }, unrecorded)) {
     for (const nft of nfts) {
@@ -40,15 +40,15 @@ export async function refuseCommittedRows(
   }
   if (nftsAt.size === 0) return new Set()
   // A request of this run with an unknown outcome may have minted the NFT.
-  const records = await store.read((sql) => readRowsAt(sql, gathered.rows, [...nftsAt.keys()]))
+  const records = await run.read((sql) => readRowsAt(sql, gathered.rows, [...nftsAt.keys()]))
   const ownNfts = await new ReferenceLookup(client, options).findNfts(
-    records.map((record) => toReferenceId(store.drop, record)),
+    records.map((record) => toReferenceId(run.drop, record)),
   )
   const hidden = new Set<number>()
   const sentLines: number[] = []
   let revealed = 0
   for (const record of records) {
-    if (ownNfts.has(toReferenceId(store.drop, record))) continue
+    if (ownNfts.has(toReferenceId(run.drop, record))) continue
     const { position, line } = record
     if (nftsAt.get(position)?.some(({ request_metadata }) => readSalt(request_metadata) !== undefined)) revealed++
     else if (remaining.get(position) === true) sentLines.push(line)
@@ -56,7 +56,7 @@ export async function refuseCommittedRows(
   }
   if (revealed > 0)
     throw seemsMintedAsError(`with ${revealed === 1 ? 'its' : 'their'} own metadata`, revealed, '--no-lookup')
-  if (sentLines.length > 0) throw mintedByOtherRunError(sentLines, store.drop.name)
+  if (sentLines.length > 0) throw mintedByOtherRunError(sentLines, run.drop.name)
   return hidden
 }
 
@@ -65,12 +65,12 @@ export async function refuseCommittedRows(
  * failed row has no NFT.
  */
 export async function readOpenPositions(
-  store: StoredRun,
+  run: StoredRun,
   { rows, foundBy }: RowSet,
   pending: ReadonlySet<number>,
 ): Promise<Map<number, boolean>> {
   const open = new Map<number, boolean>()
-  for await (const page of plannedPages(store.state, rows, store.drop, foundBy)) {
+  for await (const page of plannedPages(run.state, rows, run.drop, foundBy)) {
     for (const { position, state } of page.rows) {
       if (pending.has(position)) open.set(position, state !== null && state !== 'failed')
       else if (state === 'unknown' || state === 'absent' || state === 'sent') open.set(position, true)
@@ -84,7 +84,7 @@ export async function readOpenPositions(
  * Omits NFTs of other drops, which may have the same reference IDs, and NFTs that this machine has recorded.
  */
 export async function findMintedElsewhere(
-  store: StoredRun,
+  run: StoredRun,
   options: BatchOptions,
   client: BatchClient,
   { rows, foundBy }: Pick<RowSet, 'rows' | 'foundBy'>,
@@ -95,13 +95,13 @@ export async function findMintedElsewhere(
   if (client.supports('references') !== true) return []
   const names = new ReferenceLookup(client, options)
   const adopted: AdoptedRow[] = []
-  for await (const page of plannedPages(store.state, rows, store.drop, foundBy)) {
+  for await (const page of plannedPages(run.state, rows, run.drop, foundBy)) {
     const open = page.rows.filter(({ state }) => state === null || state === 'planned' || state === 'failed')
     const positions = open.map(({ position }) => position)
-    const records = await store.read((sql) => readRowsAt(sql, rows, positions))
-    const byReference = new Map(records.map((record) => [toReferenceId(store.drop, record), record]))
+    const records = await run.read((sql) => readRowsAt(sql, rows, positions))
+    const byReference = new Map(records.map((record) => [toReferenceId(run.drop, record), record]))
     const nftsByReference = await names.findNfts([...byReference.keys()])
-    const knownNfts = await store.read((sql) => assignedNfts(sql, [...nftsByReference.values()]))
+    const knownNfts = await run.read((sql) => assignedNfts(sql, [...nftsByReference.values()]))
     const referenceOfNft = new Map(
       [...nftsByReference].flatMap(([reference, id]) => (knownNfts.has(id) ? [] : [[id, reference]])),
     )

@@ -42,7 +42,7 @@ export interface EarlierMints {
 
 /** A run that is about to start, with its rows and its server. */
 interface StartingRun {
-  store: StoredRun
+  run: StoredRun
   options: BatchOptions
   deps: CheckDeps
   client: BatchClient
@@ -72,39 +72,39 @@ interface StartingRun {
  * @throws GdnError `already_accepted`, `seems_minted`
  */
 export async function findEarlierMints(
-  store: StoredRun,
+  run: StoredRun,
   options: BatchOptions,
   deps: CheckDeps,
   { gathered, plan, pairs }: { gathered: RowSet; plan: RequestPlan; pairs: readonly Pair[] },
 ): Promise<EarlierMints> {
-  const { drop } = store
+  const { drop } = run
   const { client } = deps
   const isNew = drop.setId === null
   const mints: EarlierMints = { listed: null, adopted: [], relabeled: [], notes: [] }
   if (options.reconcileOnly === true) {
-    if (client !== null) mints.adopted = await findMintedElsewhere(store, options, client, gathered)
+    if (client !== null) mints.adopted = await findMintedElsewhere(run, options, client, gathered)
     return mints
   }
-  const repeated = !isNew && options.retryAbsent === true ? await rowsToRepeat(store, gathered) : new Set<number>()
+  const repeated = !isNew && options.retryAbsent === true ? await rowsToRepeat(run, gathered) : new Set<number>()
   const searches = neededSearches({
     ...options,
     isNew,
     isSharedScope: isSharedScope(drop.referenceScope),
     // Count rows with an unknown outcome. Their requests are repeated, but another run may have minted the rows in the
     // meantime.
-    pendingCount: plan.rows + (options.committedRow === undefined ? 0 : store.counts.unknown),
+    pendingCount: plan.rows + (options.committedRow === undefined ? 0 : run.counts.unknown),
     repeatedCount: repeated.size,
   })
   if (!searches.listing || client === null) return mints
 
-  const added = await addedPositions(store, gathered)
+  const added = await addedPositions(run, gathered)
   const trustsListing = added !== null && added.size === 0
-  const start: StartingRun = { store, options, deps, client, gathered, plan, trustsListing }
+  const start: StartingRun = { run, options, deps, client, gathered, plan, trustsListing }
   const labeledPairs = findOtherLabels(pairs, options.label)
   refuseMintedElsewhere(labeledPairs, options)
   mints.listed = await listCollection(sourceOf(start), options, searches.contents, mints.notes)
   const asksForReferences = searches.references && (await mayBeKnown(start, mints.listed))
-  const fromServer = asksForReferences ? await knownReferences(store, options, client, { gathered, plan }) : null
+  const fromServer = asksForReferences ? await knownReferences(run, options, client, { gathered, plan }) : null
   mints.adopted = fromServer?.rows ?? []
   mints.notes.push(...(fromServer?.notes ?? []))
   mints.relabeled = [...labeledPairs, ...(fromServer?.relabeled ?? [])]
@@ -126,9 +126,9 @@ export async function findEarlierMints(
   }
   const remaining = { ...mints, listed }
   if (!searches.contents) return remaining
-  await refuseRevealed(store, sourceOf(start), { rows: gathered.rows, positions: pending })
+  await refuseRevealed(run, sourceOf(start), { rows: gathered.rows, positions: pending })
   const unrecorded = await findUnrecordedNfts(start, listed)
-  const hidden = await refuseCommittedRows(store, options, client, { gathered, unrecorded, pending })
+  const hidden = await refuseCommittedRows(run, options, client, { gathered, unrecorded, pending })
   const earlierMints = await findByContent(start, remaining, { unexplained: listUnexplained, pending })
   for (const { row } of earlierMints.adopted) hidden.delete(row.position)
   if (hidden.size > 0) throw seemsMintedAsError('with another placeholder', hidden.size, '--no-lookup')
@@ -147,11 +147,11 @@ function formatRelabelNote(relabeled: readonly OtherLabel[]): string {
  * recorded, even if the state has lost their requests. A new run has no such list yet.
  */
 async function findUnrecordedNfts(
-  { store, trustsListing }: Pick<StartingRun, 'store' | 'trustsListing'>,
+  { run, trustsListing }: Pick<StartingRun, 'run' | 'trustsListing'>,
   ids: Iterable<string>,
 ): Promise<string[]> {
-  const { collectionId, listedAt } = store.drop
-  return await store.read((sql) => unrecordedNfts(sql, collectionId, trustsListing ? listedAt : null, ids))
+  const { collectionId, listedAt } = run.drop
+  return await run.read((sql) => unrecordedNfts(sql, collectionId, trustsListing ? listedAt : null, ids))
 }
 
 /**
@@ -159,10 +159,10 @@ async function findUnrecordedNfts(
  * rows that were added or edited afterwards. Another machine may have minted such a row before the run began. Returns
  * null for all rows, as in a new run or in a run with a list of receivers.
  */
-async function addedPositions(store: StoredRun, { rows }: RowSet): Promise<Set<number> | null> {
-  const { drop } = store
+async function addedPositions(run: StoredRun, { rows }: RowSet): Promise<Set<number> | null> {
+  const { drop } = run
   if (drop.setId === null || (isListDrop(drop) && !drop.again)) return null
-  const added = await store.read((sql) => addedRows(sql, rows, drop))
+  const added = await run.read((sql) => addedRows(sql, rows, drop))
   return new Set(added.map(({ position }) => position))
 }
 
@@ -173,23 +173,21 @@ async function addedPositions(store: StoredRun, { rows }: RowSet): Promise<Set<n
  *   machine has minted since then
  */
 async function mayBeKnown(
-  { store, options, client, gathered, trustsListing }: StartingRun,
+  { run, options, client, gathered, trustsListing }: StartingRun,
   listed: Set<string> | null,
 ): Promise<boolean> {
-  const { drop } = store
+  const { drop } = run
   if (
     listed === null ||
     options.adopt === true ||
-    (await findUnrecordedNfts({ store, trustsListing }, listed)).length > 0
+    (await findUnrecordedNfts({ run, trustsListing }, listed)).length > 0
   )
     return true
   // In a new run, a row with an ID may have an NFT that an earlier run minted without the ID. In a resumed run, a new
   // row without an ID may have the content of a minted row that got an ID afterwards.
   if (client.supports('aliases') !== true) return false
-  return await store.read((sql) =>
-    drop.setId === null
-      ? hasRowsWithoutId(sql, store.collections(sql))
-      : hasAddedRowsWithoutId(sql, drop, gathered.rows),
+  return await run.read((sql) =>
+    drop.setId === null ? hasRowsWithoutId(sql, run.collections(sql)) : hasAddedRowsWithoutId(sql, drop, gathered.rows),
   )
 }
 
@@ -203,9 +201,9 @@ async function refuseFoundAbsent(
   positions: ReadonlySet<number>,
   unrecorded: readonly string[],
 ): Promise<void> {
-  const { store, gathered, deps } = start
-  const lookup = await lookUpRows(store, { rows: gathered.rows, positions }, sourceOf(start), unrecorded, deps.onEvent)
-  if (lookup.hasMatches) throw await foundAbsentError(lookup.findRows(), store.drop.name)
+  const { run, gathered, deps } = start
+  const lookup = await lookUpRows(run, { rows: gathered.rows, positions }, sourceOf(start), unrecorded, deps.onEvent)
+  if (lookup.hasMatches) throw await foundAbsentError(lookup.findRows(), run.drop.name)
 }
 
 /**
@@ -214,13 +212,13 @@ async function refuseFoundAbsent(
  *
  * @throws GdnError `already_accepted`
  */
-async function refuseRevealed(store: StoredRun, source: RecordSource, selection: RowSelection): Promise<void> {
-  const { drop } = store
+async function refuseRevealed(run: StoredRun, source: RecordSource, selection: RowSelection): Promise<void> {
+  const { drop } = run
   // The rows of an unrevealed drop have the content of the placeholder.
   if (drop.again || isUnrevealed(drop)) return
-  const ids = await store.read((sql) => listUnrevealedOfOtherRuns(sql, drop.id, store.collections(sql)))
+  const ids = await run.read((sql) => listUnrevealedOfOtherRuns(sql, drop.id, run.collections(sql)))
   if (ids.length === 0) return
-  const lookup = await lookUpRows(store, selection, source, ids)
+  const lookup = await lookUpRows(run, selection, source, ids)
   if (lookup.hasMatches) throw await revealedByOthersError(lookup.findRows())
 }
 
@@ -235,15 +233,15 @@ async function findByContent(
   mints: EarlierMints & { listed: Set<string> },
   { unexplained, pending }: { unexplained: (ids: Iterable<string>) => Set<string>; pending: ReadonlySet<number> },
 ): Promise<EarlierMints> {
-  const { store, options, deps, client, gathered } = start
-  const isNew = store.drop.setId === null
-  const open = isNew ? null : await readOpenPositions(store, gathered, pending)
+  const { run, options, deps, client, gathered } = start
+  const isNew = run.drop.setId === null
+  const open = isNew ? null : await readOpenPositions(run, gathered, pending)
   const rows = () =>
     open === null
-      ? selectedRows(store, { rows: gathered.rows, positions: pending })
-      : readSentRowsFirst(store, gathered, open)
+      ? selectedRows(run, { rows: gathered.rows, positions: pending })
+      : readSentRowsFirst(run, gathered, open)
   const { isOfOtherDrop } = options
-  const lookup = new RowLookup(rows, store.drop.marker ?? undefined, { isOfOtherDrop, byOwner: isListDrop(store.drop) })
+  const lookup = new RowLookup(rows, run.drop.marker ?? undefined, { isOfOtherDrop, byOwner: isListDrop(run.drop) })
   const search = async (ids: Iterable<string>) =>
     await lookUp(lookup, sourceOf(start), await findUnrecordedNfts(start, unexplained(ids)), deps.onEvent)
 
@@ -258,18 +256,16 @@ async function findByContent(
   }
   if (!lookup.hasMatches) {
     if (isNew && options.keepEdited !== true && mints.adopted.length === 0) {
-      mints.notes.push(
-        ...(await readOtherNftNotes(store, options, deps, await findUnrecordedNfts(start, mints.listed))),
-      )
+      mints.notes.push(...(await readOtherNftNotes(run, options, deps, await findUnrecordedNfts(start, mints.listed))))
     }
     return { ...mints, listed }
   }
-  const matches = () => unsentRows(store, lookup.findRows(), open)
+  const matches = () => unsentRows(run, lookup.findRows(), open)
   if (options.adopt === true) return await adoptMatches(start, { ...mints, listed }, matches())
   for await (const _match of matches()) {
     throw await seemsMintedError(matches(), {
-      run: store.drop.name,
-      pending: selectedRows(store, { rows: gathered.rows, positions: pending }),
+      run: run.drop.name,
+      pending: selectedRows(run, { rows: gathered.rows, positions: pending }),
       which: isNew ? 'new' : 'forgotten',
       hasReferences: client.supports('references') === true,
     })
@@ -284,11 +280,11 @@ async function findByContent(
  *   another wallet
  */
 async function adoptMatches(
-  { store, client }: StartingRun,
+  { run, client }: StartingRun,
   mints: EarlierMints & { listed: Set<string> },
   matches: AsyncIterable<FoundRow>,
 ): Promise<EarlierMints> {
-  const { unresolved } = await readOtherRecords(store, [])
+  const { unresolved } = await readOtherRecords(run, [])
   const adopted: AdoptedRow[] = []
   const rowsOfOtherWallets: FoundRow[] = []
   const uncertainRows: FoundRow[] = []
@@ -314,27 +310,27 @@ async function adoptMatches(
  * @throws GdnError `seems_minted`, `already_accepted`
  */
 export async function refuseMintedBefore(
-  store: StoredRun,
+  run: StoredRun,
   source: RecordSource,
   { positions, ids, hasReferences }: { positions: ReadonlySet<number>; ids: readonly string[]; hasReferences: boolean },
 ): Promise<void> {
   const selection = { rows: 'draft', positions } as const
-  await refuseRevealed(store, source, selection)
-  const lookup = await lookUpRows(store, selection, source, ids)
+  await refuseRevealed(run, source, selection)
+  const lookup = await lookUpRows(run, selection, source, ids)
   if (!lookup.hasMatches) return
-  const pending = selectedRows(store, selection)
-  const which = store.drop.setId === null ? 'new' : 'forgotten'
-  throw await seemsMintedError(lookup.findRows(), { run: store.drop.name, pending, which, hasReferences })
+  const pending = selectedRows(run, selection)
+  const which = run.drop.setId === null ? 'new' : 'forgotten'
+  throw await seemsMintedError(lookup.findRows(), { run: run.drop.name, pending, which, hasReferences })
 }
 
 /** Returns notes if the collection has NFTs but none belongs to a row, because the manifest may have been renamed. */
 async function readOtherNftNotes(
-  store: StoredRun,
+  run: StoredRun,
   options: BatchOptions,
   { client }: CheckDeps,
   unrecorded: readonly string[],
 ): Promise<string[]> {
-  const renamed = await store.read((sql) => readRenamedRunNotes(sql, options))
+  const renamed = await run.read((sql) => readRenamedRunNotes(sql, options))
   if (renamed.length > 0 || unrecorded.length === 0 || client?.supports('references') !== true) return renamed
   return [formatUnmatchedNftsNote(unrecorded.length)]
 }
@@ -344,20 +340,20 @@ interface RowSelection {
   positions: Pick<ReadonlySet<number>, 'has'>
 }
 
-async function* selectedRows(store: StoredRun, { rows, positions }: RowSelection): AsyncGenerator<StoredRow> {
-  for await (const row of store.rows(rows)) if (positions.has(row.position)) yield row
+async function* selectedRows(run: StoredRun, { rows, positions }: RowSelection): AsyncGenerator<StoredRow> {
+  for await (const row of run.rows(rows)) if (positions.has(row.position)) yield row
 }
 
 /** Searches for the content of rows among NFTs without a record in the state. */
 async function lookUpRows(
-  store: StoredRun,
+  run: StoredRun,
   selection: RowSelection,
   source: RecordSource,
   unrecorded: readonly string[],
   onEvent?: (event: BatchEvent) => void,
 ): Promise<RowLookup> {
-  const lookup = new RowLookup(() => selectedRows(store, selection), store.drop.marker ?? undefined, {
-    byOwner: isListDrop(store.drop),
+  const lookup = new RowLookup(() => selectedRows(run, selection), run.drop.marker ?? undefined, {
+    byOwner: isListDrop(run.drop),
   })
   await lookUp(lookup, source, unrecorded, onEvent)
   return lookup
@@ -369,24 +365,24 @@ async function lookUpRows(
  * outcome.
  */
 async function* readSentRowsFirst(
-  store: StoredRun,
+  run: StoredRun,
   { rows }: RowSet,
   open: ReadonlyMap<number, boolean>,
 ): AsyncGenerator<StoredRow> {
   for (const wasSent of [true, false]) {
-    yield* selectedRows(store, { rows, positions: { has: (position) => open.get(position) === wasSent } })
+    yield* selectedRows(run, { rows, positions: { has: (position) => open.get(position) === wasSent } })
   }
 }
 
 /** Yields the rows that the run never sent. Omits rows whose NFTs were assigned to another row in the meantime. */
 async function* unsentRows(
-  store: StoredRun,
+  run: StoredRun,
   rows: AsyncIterable<FoundRow>,
   open: ReadonlyMap<number, boolean> | null,
 ): AsyncGenerator<FoundRow> {
   for await (const foundRow of rows) {
     if (open?.get(foundRow.row.position) === true) continue
-    if ((await store.read((sql) => assignedNfts(sql, [foundRow.match.id]))).size === 0) yield foundRow
+    if ((await run.read((sql) => assignedNfts(sql, [foundRow.match.id]))).size === 0) yield foundRow
   }
 }
 
@@ -403,10 +399,10 @@ async function lookUp(
  * Returns the positions of rows to be sent again because reconciling found them absent. Omits rows that the user
  * declared absent.
  */
-async function rowsToRepeat(store: StoredRun, { rows }: RowSet): Promise<Set<number>> {
-  const absentRows = new Set(await store.read((sql) => absentKeys(sql, store.drop, MARKED_ABSENT_REASON)))
+async function rowsToRepeat(run: StoredRun, { rows }: RowSet): Promise<Set<number>> {
+  const absentRows = new Set(await run.read((sql) => absentKeys(sql, run.drop, MARKED_ABSENT_REASON)))
   const positions = new Set<number>()
   if (absentRows.size === 0) return positions
-  for await (const { key, position } of store.rows(rows)) if (absentRows.has(key)) positions.add(position)
+  for await (const { key, position } of run.rows(rows)) if (absentRows.has(key)) positions.add(position)
   return positions
 }

@@ -36,7 +36,7 @@ export interface RowsOnServer {
  *   another label, unless `adopt` is set
  */
 export async function knownReferences(
-  store: StoredRun,
+  run: StoredRun,
   options: BatchOptions,
   client: BatchClient,
   { gathered, plan }: { gathered: RowSet; plan: RequestPlan },
@@ -49,11 +49,11 @@ export async function knownReferences(
   const unverifiedRows: AdoptedRow[] = []
   const labeled: OtherLabel[] = []
   const rowsWithAddedId: AdoptedWithId[] = []
-  const markers = createMarkerFactory(store.drop)
+  const markers = createMarkerFactory(run.drop)
   const names = new ReferenceLookup(client, options)
   for (const page of chunksOf(positions, MAX_REFERENCES_PER_REQUEST)) {
-    const records = await store.read((sql) => readRowsAt(sql, gathered.rows, page))
-    const byId = new Map(records.map((row) => [toReferenceId(store.drop, row), row]))
+    const records = await run.read((sql) => readRowsAt(sql, gathered.rows, page))
+    const byId = new Map(records.map((row) => [toReferenceId(run.drop, row), row]))
     for (const [reference, mint] of await names.findMints([...byId.keys()])) {
       const record = byId.get(reference)
       if (record === undefined) continue
@@ -61,7 +61,7 @@ export async function knownReferences(
       const row = parseStoredRow(record)
       const nft = { row, nftGdnId }
       if (row.row.id === null && typeof mint.reference_alias === 'string') {
-        rowsWithAddedId.push({ ...nft, ...(await findAddedId(store, mint.reference_alias, row, { nftGdnId })) })
+        rowsWithAddedId.push({ ...nft, ...(await findAddedId(run, mint.reference_alias, row, { nftGdnId })) })
         continue
       }
       const { reference_label } = mint
@@ -71,16 +71,16 @@ export async function knownReferences(
       ;(isSame || keepEdited === true ? adopted : unverifiedRows).push(nft)
     }
   }
-  if (rowsWithAddedId.length > 0) throw existingIdsError(rowsWithAddedId, store.drop.name)
+  if (rowsWithAddedId.length > 0) throw existingIdsError(rowsWithAddedId, run.drop.name)
   refuseMintedElsewhere(labeled, options)
   const knownCount = adopted.length + unverifiedRows.length
-  const notes = await refuseOtherContents(store, client, options, {
+  const notes = await refuseOtherContents(run, client, options, {
     rows: gathered.rows,
     doubtful: unverifiedRows,
     named: knownCount,
   })
   const rows = adopted.concat(unverifiedRows)
-  if (store.drop.dynamic && adopt !== true) await refuseStaticNfts(client, rows, signal)
+  if (run.drop.dynamic && adopt !== true) await refuseStaticNfts(client, rows, signal)
   return { rows, relabeled: labeled, notes }
 }
 

@@ -24,19 +24,19 @@ import { hashContents, isOwnedBy } from './lookup.ts'
  * @throws GdnError `seems_minted`, `edited_rows`
  */
 export async function refuseOtherContents(
-  store: StoredRun,
+  run: StoredRun,
   client: BatchClient,
   options: BatchOptions,
   { rows, doubtful, named }: { rows: RowLocation; doubtful: readonly AdoptedRow[]; named: number },
 ): Promise<string[]> {
   const { adopt = false, allowExchanged = false } = options
-  const differing = await findDifferingRows(store, client, options, doubtful)
+  const differing = await findDifferingRows(run, client, options, doubtful)
   if (differing.length === 0) return []
-  const exchanged = await store.state.scratch((sql) => findRowsOfOtherNfts(sql, rows))
+  const exchanged = await run.state.scratch((sql) => findRowsOfOtherNfts(sql, rows))
   if (exchanged.length > 0 && !allowExchanged) throw exchangedContentsError(exchanged)
   if (adopt) {
     const judged = { rows, named, isAllowed: allowExchanged }
-    return (await store.state.scratch((sql) => refuseExchanged(sql, store.drop, judged))).notes
+    return (await run.state.scratch((sql) => refuseExchanged(sql, run.drop, judged))).notes
   }
   const permitted = new Set(exchanged.map(({ position }) => position))
   const refused = differing.filter(({ row }) => !permitted.has(row.position))

@@ -71,14 +71,14 @@ export class CollectionSearch {
    * @throws GdnError, also if the run is stopped
    */
   async run(): Promise<CollectionSearchResult> {
-    const { source, options, emit, store, now } = this.#context
+    const { source, options, emit, run, now } = this.#context
     emit({ type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 })
     const askedAt = now()
     const listed = await listIds(source, options)
     for (const id of this.#incompleteIds.splice(0)) this.#dismissedIds.delete(id)
     const result = await this.#countMissing(listed, askedAt)
-    const { collectionId, listedAt } = store.drop
-    const unrecorded = await store.read((sql) => unrecordedNfts(sql, collectionId, listedAt, listed))
+    const { collectionId, listedAt } = run.drop
+    const unrecorded = await run.read((sql) => unrecordedNfts(sql, collectionId, listedAt, listed))
     const candidates = unrecorded.filter((id) => !this.#dismissedIds.has(id))
     const matches = new Map<string, Match[]>()
     let readCount = 0
@@ -127,10 +127,10 @@ export class CollectionSearch {
    * milliseconds.
    */
   async #countMissing(listed: ReadonlySet<string>, askedAt: number): Promise<{ missing: number; lagMs: number }> {
-    const { store, acceptedAt, startedAt } = this.#context
+    const { run, acceptedAt, startedAt } = this.#context
     let missing = 0
     let lagMs = 0
-    for (const { requestId, n } of await store.read((sql) => findRequestsWithMissingNfts(sql, store.id, listed))) {
+    for (const { requestId, n } of await run.read((sql) => findRequestsWithMissingNfts(sql, run.id, listed))) {
       missing += n
       lagMs = Math.max(lagMs, askedAt - (acceptedAt.get(requestId) ?? startedAt))
     }
@@ -139,11 +139,11 @@ export class CollectionSearch {
 
   /** Compares the last accepted request with the server's records. Returns `unread` if the records are incomplete. */
   async #prove(): Promise<Proof | 'unread'> {
-    const { source, store } = this.#context
+    const { source, run } = this.#context
     // Failed NFTs prove nothing, because the server may have removed them.
-    const last = await store.read((sql) => {
-      const request = findLastAccepted(sql, store.id)
-      return request === null ? null : { request, rows: readRowsOfRequest(sql, store.drop, request.id) }
+    const last = await run.read((sql) => {
+      const request = findLastAccepted(sql, run.id)
+      return request === null ? null : { request, rows: readRowsOfRequest(sql, run.drop, request.id) }
     })
     if (last === null) return { acceptedRequestNumber: null, rewritesMetadata: false }
     const ids = last.rows.flatMap(({ nftGdnId }) => nftGdnId ?? [])

@@ -19,8 +19,8 @@ const rowError = (message: string, hint: string) => flagError('--row', message, 
  * @throws GdnError `usage`
  */
 export async function markRows(context: RunContext, marks: readonly RowMark[]): Promise<void> {
-  const { store } = context
-  const settled = await store.read((sql) => marks.map((mark) => ({ ...mark, id: findOperation(sql, store, mark.key) })))
+  const { run } = context
+  const settled = await run.read((sql) => marks.map((mark) => ({ ...mark, id: findOperation(sql, run, mark.key) })))
   if (new Set(settled.map(({ id }) => id)).size < settled.length) {
     throw rowError('a row is repeated in --row', 'Specify each row only once.')
   }
@@ -31,13 +31,13 @@ export async function markRows(context: RunContext, marks: readonly RowMark[]): 
     if (context.halt.aborted) return
     throw error
   }
-  await store.write((sql) => {
+  await run.write((sql) => {
     for (const { id, nftGdnId } of settled) {
       if (nftGdnId === null) markAbsent(sql, id, MARKED_ABSENT_REASON)
       else recordNft(sql, id, nftGdnId, { now: Date.now(), by: 'found' })
     }
   })
-  await store.recount()
+  await run.recount()
   context.emitRows()
 }
 
@@ -60,9 +60,9 @@ function findOperation(sql: Sql, { drop }: StoredRun, key: string): string {
   return row.id
 }
 
-async function checkIds({ options, source, store }: RunContext, ids: readonly string[]): Promise<void> {
+async function checkIds({ options, source, run }: RunContext, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
-    if (await store.read((sql) => assignedNfts(sql, [id]).size > 0)) {
+    if (await run.read((sql) => assignedNfts(sql, [id]).size > 0)) {
       throw rowError(`${id} is already the NFT of another row`, 'Run `gdn batch results` to show the NFT of each row.')
     }
   }

@@ -60,7 +60,7 @@ interface Decision {
  * @returns null if no row had to be resolved, or if the run was stopped first
  */
 export async function reconcile(context: RunContext, inputs: ReconcileInputs): Promise<ReconcileResult | null> {
-  const open = await readUnknownRows(context.store, inputs.markerKey)
+  const open = await readUnknownRows(context.run, inputs.markerKey)
   const leftToRepeat = await repeatableRequests(context)
   open.rows = open.rows.filter(
     ({ request, notAbsentReason }) => notAbsentReason !== null || !leftToRepeat.has(request.id),
@@ -73,7 +73,7 @@ export async function reconcile(context: RunContext, inputs: ReconcileInputs): P
   if (decision === null) return null
   const reconciled = await storeDecision(context, open, decision)
   reconciled.adopted += adoptedIds.size
-  await context.store.recount()
+  await context.run.recount()
   const { adopted, absent, undecided } = reconciled
   context.emit({ type: 'reconciled', adopted, absent, undecided })
   context.emitRows()
@@ -87,7 +87,7 @@ export async function reconcile(context: RunContext, inputs: ReconcileInputs): P
 async function repeatableRequests(context: RunContext): Promise<Set<number>> {
   if (context.options.reconcileOnly === true) return new Set()
   const repeatable = new Set<number>()
-  for (const request of await listResendable(context.store)) {
+  for (const request of await listResendable(context.run)) {
     if (context.rejectedRepetitions.has(request.id)) continue
     if (await isRepeatable(context.client, request, { signal: context.halt, refresh: false }))
       repeatable.add(request.id)
@@ -100,7 +100,7 @@ async function repeatableRequests(context: RunContext): Promise<Set<number>> {
  * the server doesn't support reference IDs, or the lookup fails, gdn searches the listing for the rows instead.
  */
 async function adoptByReference(context: RunContext, rows: readonly UnknownRow[]): Promise<Set<string>> {
-  const { client, halt: signal, options, store } = context
+  const { client, halt: signal, options, run } = context
   const rowsWithReference = rows.flatMap(({ id, state, notAbsentReason, reference }) =>
     state === 'unknown' && notAbsentReason === null && reference !== null ? [{ id, reference }] : [],
   )
@@ -112,7 +112,7 @@ async function adoptByReference(context: RunContext, rows: readonly UnknownRow[]
   )
   if (mints instanceof GdnError) return new Set()
   const now = Date.now()
-  return await store.write((sql) => {
+  return await run.write((sql) => {
     const alreadyAssigned = assignedNfts(
       sql,
       [...mints.values()].map(({ nft_gdn_id }) => nft_gdn_id),
@@ -175,7 +175,7 @@ async function searchAndDecide(
       open,
       result,
       others,
-      { markerKey: inputs.markerKey, hasBaseline: context.store.drop.listedAt !== null },
+      { markerKey: inputs.markerKey, hasBaseline: context.run.drop.listedAt !== null },
       incompleteReason,
     )
     if (!waits || (agrees && !decision.isTemporary)) return decision
@@ -335,11 +335,7 @@ function doubtReason(identity: string, hasBaseline: boolean, { unresolved }: Oth
     : 'an NFT with the same metadata was found, but gdn has no list of the NFTs that existed before the run'
 }
 
-async function storeDecision(
-  { store }: RunContext,
-  open: UnresolvedRows,
-  decision: Decision,
-): Promise<ReconcileResult> {
+async function storeDecision({ run }: RunContext, open: UnresolvedRows, decision: Decision): Promise<ReconcileResult> {
   const total: ReconcileResult = { adopted: 0, absent: open.markedAbsentCount, undecided: 0, basis: null }
   const changes: ((sql: Sql, now: number) => void)[] = []
   for (const row of open.rows) {
@@ -368,7 +364,7 @@ async function storeDecision(
     }
   }
   if (changes.length > 0) {
-    await store.write((sql) => {
+    await run.write((sql) => {
       const now = Date.now()
       for (const change of changes) change(sql, now)
     })

@@ -44,12 +44,12 @@ export interface UnresolvedRows {
   rewritesMetadata: boolean
 }
 
-export async function readUnknownRows(store: StoredRun, markerKey: string | undefined): Promise<UnresolvedRows> {
+export async function readUnknownRows(run: StoredRun, markerKey: string | undefined): Promise<UnresolvedRows> {
   const open: UnresolvedRows = { rows: [], adopted: [], markedAbsentCount: 0, rewritesMetadata: false }
-  for (const id of await store.read((sql) => listOpenRequests(sql, store.id))) {
-    const { request, rows } = await store.read((sql) => ({
+  for (const id of await run.read((sql) => listOpenRequests(sql, run.id))) {
+    const { request, rows } = await run.read((sql) => ({
       request: readRowRequest(sql, id),
-      rows: readRowsOfRequest(sql, store.drop, id),
+      rows: readRowsOfRequest(sql, run.drop, id),
     }))
     if (request.outcome === 'accepted') open.rewritesMetadata = true
     const requestRows = sentRows(request.body, markerKey)
@@ -114,10 +114,10 @@ export interface OtherRecords {
   given: ReadonlySet<string>
 }
 
-export async function readOtherRecords(store: StoredRun, ids: readonly string[]): Promise<OtherRecords> {
-  const collection = { ...store.drop, backendId: store.drop.backend.id }
-  return await store.read((sql) => ({
-    unresolved: unresolvedContents(sql, collection, store.id),
+export async function readOtherRecords(run: StoredRun, ids: readonly string[]): Promise<OtherRecords> {
+  const collection = { ...run.drop, backendId: run.drop.backend.id }
+  return await run.read((sql) => ({
+    unresolved: unresolvedContents(sql, collection, run.id),
     given: assignedNfts(sql, ids),
   }))
 }

@@ -265,16 +265,16 @@ export const isFinished = ({ drop, counts }: StoredRun): boolean => drop.endedAt
  * @throws GdnError `edited_rows`
  */
 export async function refuseOtherManifest(
-  store: StoredRun,
+  run: StoredRun,
   { manifestPath, adopt, keepEdited }: BatchOptions,
   { keptAccepted, removed }: ManifestChanges,
 ): Promise<void> {
-  const { accepted, deployed, unknown } = store.counts
-  const { id, name } = store.drop
+  const { accepted, deployed, unknown } = run.counts
+  const { id, name } = run.drop
   const sent = accepted + deployed + unknown
   const isAlike = keptAccepted === 0 || keptAccepted + removed <= sent / 2
-  if (isAlike || adopt === true || keepEdited === true || isListDrop(store.drop)) return
-  const { manifest = null } = (await store.read((sql) => readDrop(sql, id))) ?? {}
+  if (isAlike || adopt === true || keepEdited === true || isListDrop(run.drop)) return
+  const { manifest = null } = (await run.read((sql) => readDrop(sql, id))) ?? {}
   if (manifest === null || manifest === manifestPath) return
   throw new GdnError(
     'edited_rows',
@@ -291,9 +291,9 @@ export async function refuseOtherManifest(
  *
  * @throws GdnError `run_finished` if no work remains
  */
-export function refuseFinished(store: StoredRun, { keptAccepted, removed }: ManifestChanges): void {
-  if (!isFinished(store)) return
-  const { drop, counts } = store
+export function refuseFinished(run: StoredRun, { keptAccepted, removed }: ManifestChanges): void {
+  if (!isFinished(run)) return
+  const { drop, counts } = run
   const { failed, deployed } = counts
   const rows = deployed === 1 ? '1 row is deployed' : `${failed === 0 ? 'all ' : ''}${deployed} rows are deployed`
   const outcome = failed === 0 ? rows : `${rows}, ${failed} failed`

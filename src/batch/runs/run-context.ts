@@ -18,7 +18,7 @@ export class RunContext {
   readonly options: BatchOptions
   readonly client: BatchClient
   readonly pacer: BatchPacer
-  readonly store: StoredRun
+  readonly run: StoredRun
   readonly limit: RunLimit
   readonly now: Now
   readonly newKey: () => string
@@ -41,10 +41,10 @@ export class RunContext {
     this.stop(isTimeUp(reason) ? timeoutError(reason, this.holdReason) : interruptionError(reason))
   }
 
-  constructor(options: BatchOptions, deps: BatchDeps, store: StoredRun, limit: RunLimit = { run: store.id }) {
+  constructor(options: BatchOptions, deps: BatchDeps, run: StoredRun, limit: RunLimit = { run: run.id }) {
     this.options = options
     this.limit = limit
-    this.store = store
+    this.run = run
     this.client = deps.client
     this.pacer = deps.pacer
     this.now = deps.now ?? (() => performance.now())
@@ -88,10 +88,10 @@ export class RunContext {
    * null for a run without a limit.
    */
   async readWaitReason(last: string | null): Promise<string | null> {
-    const { counts, drop } = this.store
+    const { counts, drop } = this.run
     if (drop.maxCost === null && drop.maxFee === null) return null
     try {
-      const { costs } = await this.client.call('getruncosts', { run: this.store.id }, { signal: this.halt })
+      const { costs } = await this.client.call('getruncosts', { run: this.run.id }, { signal: this.halt })
       return selectRunReason(costs.waiting, counts.pending + counts.unknown > 0)
     } catch (error) {
       if (!(error instanceof GdnError)) throw error
@@ -130,7 +130,7 @@ export class RunContext {
   }
 
   emitRows(): void {
-    this.emit({ type: 'rows', counts: { ...this.store.counts } })
+    this.emit({ type: 'rows', counts: { ...this.run.counts } })
   }
 
   close(): void {

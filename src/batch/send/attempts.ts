@@ -119,7 +119,7 @@ export class Attempts {
    * outcome isn't certain.
    */
   async settleRefused(job: Job, result: AttemptResult & { message: string }): Promise<boolean> {
-    const { client, store, options, halt: signal } = this.#context
+    const { client, run, options, halt: signal } = this.#context
     const references = parseReferences(job.body)
     if (references.length !== job.rows || client.supports('references') !== true) return false
     const mints = await new ReferenceLookup(client, { ...options, signal }).findMints(references).catch(() => null)
@@ -129,14 +129,14 @@ export class Attempts {
       const mint = mints.get(reference)
       if (mint !== undefined) nfts.set(position, mint.nft_gdn_id)
     }
-    const isSettled = await store.write((sql) => {
+    const isSettled = await run.write((sql) => {
       if (assignedNfts(sql, [...nfts.values()]).size > 0) return false
       recordRefusedRepetition(sql, job.id, nfts, { message: result.message, now: Date.now() })
       return true
     })
     if (!isSettled) return false
-    store.countMove('unknown', 'accepted', nfts.size)
-    store.countMove('unknown', 'failed', job.rows - nfts.size)
+    run.countMove('unknown', 'accepted', nfts.size)
+    run.countMove('unknown', 'failed', job.rows - nfts.size)
     this.report(job, 'refused', result)
     return true
   }
@@ -144,13 +144,13 @@ export class Attempts {
   /** Changes the outcome to `unknown` if the response has the ID of an NFT that already existed. */
   async #rejectKnownIds({ id, body }: Job, result: AttemptResult): Promise<AttemptResult> {
     if (result.outcome !== 'accepted') return result
-    const { store } = this.#context
+    const { run } = this.#context
     const inFlight = result.created.find((id) => this.#unrecordedIds.has(id))
-    const { collectionId, listedAt } = store.drop
+    const { collectionId, listedAt } = run.drop
     // The NFT of a row with a reference ID may already exist. Another machine may have created it, or it failed and its
     // reference ID can't be reused.
     const before = parseReferences(body).length > 0 ? { listedAt: null, named: id } : { listedAt, named: null }
-    const knownId = inFlight ?? (await store.read((sql) => findUnassignable(sql, collectionId, result.created, before)))
+    const knownId = inFlight ?? (await run.read((sql) => findUnassignable(sql, collectionId, result.created, before)))
     if (knownId === null) {
       for (const id of result.created) this.#unrecordedIds.add(id)
       return result
@@ -161,16 +161,16 @@ export class Attempts {
 
   /** Records the outcome of an attempt, and reports it. */
   async record(job: Job, result: AttemptResult, was: 'pending' | 'unknown'): Promise<void> {
-    const { store } = this.#context
+    const { run } = this.#context
     const now = Date.now()
-    await store.write((sql) => {
+    await run.write((sql) => {
       switch (result.outcome) {
         case 'accepted':
           return acceptRows(sql, job.id, result.created, { now })
         case 'refused':
           return recordRefusal(sql, job.id, result.message, now)
         case 'unknown':
-          return markUnknown(sql, store.id, job.id, `the outcome is unknown: ${result.message}`, now)
+          return markUnknown(sql, run.id, job.id, `the outcome is unknown: ${result.message}`, now)
         case 'no_effect':
           return recordNoEffect(sql, job.id, now)
       }
@@ -180,7 +180,7 @@ export class Attempts {
       this.#context.holdReason = null
     }
     if (result.outcome !== 'no_effect') {
-      store.countMove(was, result.outcome === 'refused' ? 'failed' : result.outcome, job.rows)
+      run.countMove(was, result.outcome === 'refused' ? 'failed' : result.outcome, job.rows)
     }
     this.report(job, result.outcome, result)
   }
@@ -198,14 +198,14 @@ export class Attempts {
   /** Removes the record of a request that had no effect and whose bytes won't be sent again. */
   async forget({ id, rows }: Job, result: NoEffectAttempt & Pick<AttemptResult, 'fits'>): Promise<void> {
     const { cause, message, fits } = result
-    const { store, emit } = this.#context
+    const { run, emit } = this.#context
     const isLimited = cause === 'too_large' && fits === undefined
-    const largest = isLimited ? Math.min(store.drop.largest ?? rows, halfOf(rows)) : null
-    await store.write((sql) => {
+    const largest = isLimited ? Math.min(run.drop.largest ?? rows, halfOf(rows)) : null
+    await run.write((sql) => {
       forgetRequest(sql, id)
-      if (largest !== null) updateDrop(sql, store.id, { largest })
+      if (largest !== null) updateDrop(sql, run.id, { largest })
     })
-    if (largest !== null) store.drop = { ...store.drop, largest }
+    if (largest !== null) run.drop = { ...run.drop, largest }
     const chunkSize = largest ?? fits
     if (chunkSize !== undefined) emit({ type: 'resized', chunkSize, message })
   }

@@ -18,13 +18,13 @@ import type { BatchClient } from '../types.ts'
  *
  * @param state the state of the rows. After an interruption, rows are `sent` until a process acquires the run
  */
-export async function listResendable(store: StoredRun, state: 'unknown' | 'sent' = 'unknown'): Promise<RowRequest[]> {
-  return await store.read((sql) =>
-    listRequestsWithOutcome(sql, store.id, state === 'unknown' ? state : null)
+export async function listResendable(run: StoredRun, state: 'unknown' | 'sent' = 'unknown'): Promise<RowRequest[]> {
+  return await run.read((sql) =>
+    listRequestsWithOutcome(sql, run.id, state === 'unknown' ? state : null)
       .filter(
         ({ id, n }) =>
-          n > store.drop.restoredAfter &&
-          readRowsOfRequest(sql, store.drop, id).every((row) => row.isCurrent && row.state === state),
+          n > run.drop.restoredAfter &&
+          readRowsOfRequest(sql, run.drop, id).every((row) => row.isCurrent && row.state === state),
       )
       .map(({ id }) => readRowRequest(sql, id))
       .filter(canDeduplicate),
@@ -44,19 +44,19 @@ export interface ResentRow {
  * @param client null if it isn't known whether the server supports repetitions
  */
 export async function* resentRows(
-  store: StoredRun,
+  run: StoredRun,
   client: BatchClient | null,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<ResentRow> {
-  const { drop } = store
-  const requests = [...(await listResendable(store)), ...(await listResendable(store, 'sent'))]
+  const { drop } = run
+  const requests = [...(await listResendable(run)), ...(await listResendable(run, 'sent'))]
   if (requests.length === 0) return
-  const uploads = await store.read((sql) => readUploads(sql, drop.id))
+  const uploads = await run.read((sql) => readUploads(sql, drop.id))
   const hashOf = new Map([...uploads].map(([sha256, url]) => [url, sha256]))
   for (const request of requests) {
     if (client !== null && (await isRepeatable(client, request, { signal, refresh: false })) === false) continue
     const { metadata } = JSON.parse(request.body) as { metadata: NftMetadata[] }
-    for (const { key, position } of await store.read((sql) => readRowsOfRequest(sql, drop, request.id))) {
+    for (const { key, position } of await run.read((sql) => readRowsOfRequest(sql, drop, request.id))) {
       const sentMetadata = metadata[position]
       if (sentMetadata === undefined) continue
       const { [drop.marker ?? '']: _, ...unmarked } = sentMetadata

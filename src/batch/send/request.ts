@@ -111,17 +111,17 @@ export type BuildRequest = (piece: RequestPart, naming: RequestFeatures) => Prom
 
 /** Returns a function that builds requests of a plan from the stored rows. */
 export function createRequestBuilder(
-  store: StoredRun,
+  run: StoredRun,
   rows: RowLocation,
   plan: RequestPlan,
   urlOf: FileUrlOf,
 ): BuildRequest {
-  const { drop } = store
+  const { drop } = run
   const markers = createMarkerFactory(drop)
   const collection = { contractAddress: drop.contract, blockchain: drop.blockchain, dynamic: drop.dynamic }
   return async ({ request, from, size }, { references, labels, names, traits }) => {
     const positions = plan.rowsOf(request).slice(from, from + size)
-    const records = await store.read((sql) => readRowsAt(sql, rows, positions))
+    const records = await run.read((sql) => readRowsAt(sql, rows, positions))
     const keptRows = records.map(parseStoredRow)
     const manifestRows = keptRows.map(({ row }) => row)
     refuseMixedAddresses(manifestRows)
@@ -147,40 +147,40 @@ const REQUESTS_AT_ONCE = 500
 
 /** Returns the requests of a plan without building them. `each` reads only the first row of each request. */
 export const plannedMints = (
-  store: StoredRun,
+  run: StoredRun,
   rows: RowLocation,
   plan: RequestPlan,
   { client, signal }: { client: BatchClient | null; signal: AbortSignal | undefined },
 ): PlannedMints => ({
-  dynamic: store.drop.dynamic,
-  again: store.drop.again,
+  dynamic: run.drop.dynamic,
+  again: run.drop.again,
   sizes: plan.sizes,
-  each: () => eachMint(store, rows, plan),
-  rows: () => eachRow(store, rows, plan),
-  resent: () => resentRows(store, client, signal),
-  digest: () => computeRowsDigest(store, rows, plan),
+  each: () => eachMint(run, rows, plan),
+  rows: () => eachRow(run, rows, plan),
+  resent: () => resentRows(run, client, signal),
+  digest: () => computeRowsDigest(run, rows, plan),
 })
 
-async function computeRowsDigest(store: StoredRun, rows: RowLocation, plan: RequestPlan): Promise<string> {
+async function computeRowsDigest(run: StoredRun, rows: RowLocation, plan: RequestPlan): Promise<string> {
   const hash = createHash('sha256')
-  for await (const { key, content, row } of eachRow(store, rows, plan)) {
+  for await (const { key, content, row } of eachRow(run, rows, plan)) {
     hash.update(JSON.stringify([key, content, row.receiver, row.sender]))
   }
   return hash.digest('hex')
 }
 
-async function* eachRow(store: StoredRun, rows: RowLocation, plan: RequestPlan): AsyncGenerator<StoredRow> {
+async function* eachRow(run: StoredRun, rows: RowLocation, plan: RequestPlan): AsyncGenerator<StoredRow> {
   for (let request = 0; request < plan.requests; request++) {
-    yield* await store.rowsAt(rows, [...plan.rowsOf(request)])
+    yield* await run.rowsAt(rows, [...plan.rowsOf(request)])
   }
 }
 
-async function* eachMint(store: StoredRun, rows: RowLocation, plan: RequestPlan): AsyncGenerator<PlannedMint> {
+async function* eachMint(run: StoredRun, rows: RowLocation, plan: RequestPlan): AsyncGenerator<PlannedMint> {
   for (let from = 0; from < plan.requests; from += REQUESTS_AT_ONCE) {
     const length = Math.min(REQUESTS_AT_ONCE, plan.requests - from)
     const requests = Array.from({ length }, (_, index) => plan.rowsOf(from + index))
     const firsts = requests.flatMap(([first]) => first ?? [])
-    const byPosition = new Map((await store.rowsAt(rows, firsts)).map(({ position, row }) => [position, row]))
+    const byPosition = new Map((await run.rowsAt(rows, firsts)).map(({ position, row }) => [position, row]))
     for (const positions of requests) {
       const first = byPosition.get(positions[0] ?? -1)
       if (first === undefined) throw new Error('a request without rows')

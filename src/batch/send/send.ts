@@ -76,11 +76,11 @@ export class Sender {
 
   /** Sends requests until each has an outcome or is left to reconciling, or until the run is stopped. */
   async run(): Promise<{ requests: number; attempts: number }> {
-    const { client, store, options } = this.#context
-    for (const request of await listResendable(store)) this.#repetitions.add({ ...request, attempts: 0 })
+    const { client, run, options } = this.#context
+    for (const request of await listResendable(run)) this.#repetitions.add({ ...request, attempts: 0 })
     if (this.#queue.hasMore && client.supports('idempotency') === null) await this.#health.learnCapabilities()
     // If the order of rows matters, use one worker, because the server may process concurrent requests in any order.
-    const count = store.drop.inOrder ? 1 : (options.inFlight ?? IN_FLIGHT)
+    const count = run.drop.inOrder ? 1 : (options.inFlight ?? IN_FLIGHT)
     const workers = Array.from({ length: count }, () => this.#work())
     const results = await Promise.allSettled(workers)
     const failure = results.find((result) => result.status === 'rejected')
@@ -103,12 +103,12 @@ export class Sender {
   }
 
   async #nextJob(): Promise<(() => Promise<void>) | null> {
-    const { halt, store } = this.#context
+    const { halt, run } = this.#context
     while (!halt.aborted) {
       const dueRepetition = this.#repetitions.takeDue()
       if (dueRepetition !== undefined) return () => this.#sendAgain(dueRepetition)
       // While the server is unreachable, repetitions are enough to detect that it has recovered.
-      const blocked = !this.#repetitions.isEmpty && (store.drop.inOrder || this.#health.isFailing)
+      const blocked = !this.#repetitions.isEmpty && (run.drop.inOrder || this.#health.isFailing)
       if (this.#queue.hasMore && !blocked) {
         if (this.#health.isSuspicious) return () => this.#tryOne()
         const part = this.#nextPart(Number.POSITIVE_INFINITY)
@@ -122,7 +122,7 @@ export class Sender {
 
   /** Returns the next rows to send: at most `most`, and no more than the server accepts. */
   #nextPart(most: number): RequestPart {
-    return this.#queue.take(Math.min(most, this.#context.store.drop.largest ?? most))
+    return this.#queue.take(Math.min(most, this.#context.run.drop.largest ?? most))
   }
 
   /** Sends single rows until the server accepts one. Before each row, the server must respond to a query. */
@@ -136,7 +136,7 @@ export class Sender {
   }
 
   async #sendFirst(part: RequestPart): Promise<void> {
-    const { store, client, newKey, options } = this.#context
+    const { run, client, newKey, options } = this.#context
     const honorsKey = client.supports('idempotency')
     const { endpoint, body, rows: keptRows } = await this.#requestOf(part, selectRequestFeatures(client, options))
     const rows = keptRows.map(({ key, content, plain, row }) => ({ key, content, plain, line: row.line }))
@@ -145,9 +145,7 @@ export class Sender {
     if (slot === null) return
     // Commit the request before any byte is sent. If the process is killed afterwards, the next command treats the
     // outcome as unknown.
-    const { id, n } = await unlessFailed(slot, () =>
-      store.write((sql) => sendRows(sql, store.drop, request, Date.now())),
-    )
+    const { id, n } = await unlessFailed(slot, () => run.write((sql) => sendRows(sql, run.drop, request, Date.now())))
     this.#requestCount++
     const job = { ...request, id, n, rows: rows.length }
     const result = await this.#untilOutcome(job, slot)
@@ -160,7 +158,7 @@ export class Sender {
 
   /** Repeats attempts as long as each is known to have had no effect. Returns the last result. */
   async #untilOutcome(job: Job, firstSlot: { done(): void }): Promise<AttemptResult> {
-    const { now, store } = this.#context
+    const { now, run } = this.#context
     const began = now()
     let slot = firstSlot
     for (let attempt = 1; ; attempt++) {
@@ -172,7 +170,7 @@ export class Sender {
         : null
       if (next === null) return result
       slot = next
-      await unlessFailed(slot, () => store.write((sql) => beginSending(sql, job.id, Date.now())))
+      await unlessFailed(slot, () => run.write((sql) => beginSending(sql, job.id, Date.now())))
     }
   }
 
@@ -182,11 +180,11 @@ export class Sender {
    */
   async #sendAgain(repetition: Repetition): Promise<void> {
     const context = this.#context
-    const { store } = context
+    const { run } = context
     const { id } = repetition
-    const job = await store.read((sql) => ({
+    const job = await run.read((sql) => ({
       ...readRowRequest(sql, id),
-      rows: readRowsOfRequest(sql, store.drop, id).length,
+      rows: readRowsOfRequest(sql, run.drop, id).length,
     }))
     const { endpoint } = job
     const attempts = repetition.attempts + 1

@@ -55,13 +55,13 @@ export class StatusPoller {
   /** Polls until all rows are deployed or failed, or the deadline is reached. */
   async waitForAll(deadline: number): Promise<void> {
     const context = this.#context
-    const { store, now, halt } = context
-    const tell = () => context.emit({ type: 'waiting', pending: store.counts.accepted, reason: this.waitReason })
+    const { run, now, halt } = context
+    const tell = () => context.emit({ type: 'waiting', pending: run.counts.accepted, reason: this.waitReason })
     const pollAll = async () => {
-      if (store.counts.accepted === 0 || halt.aborted) return true
+      if (run.counts.accepted === 0 || halt.aborted) return true
       this.#pendingReason = null
       await this.#poll(() => now() < deadline)
-      const isOver = store.counts.accepted === 0
+      const isOver = run.counts.accepted === 0
       const noResponse = this.#noResponseReason
       if (!isOver && noResponse !== null)
         context.emit({ type: 'holding', reason: 'unreachable', ms: POLL_INTERVALS.maxMs, message: noResponse })
@@ -70,7 +70,7 @@ export class StatusPoller {
       if (!isOver && noResponse === null) tell()
       return isOver || undefined
     }
-    if (store.counts.accepted > 0 && !halt.aborted && this.#noResponseReason === null) tell()
+    if (run.counts.accepted > 0 && !halt.aborted && this.#noResponseReason === null) tell()
     await poll({ now, signal: halt, sleep: (ms) => context.pause(ms) }, deadline - now(), pollAll, POLL_INTERVALS)
   }
 
@@ -125,13 +125,13 @@ export class StatusPoller {
    * Yields requests with accepted rows that aren't deployed or failed. Each group has as many NFTs as one call allows.
    */
   async *#groups(): AsyncGenerator<PollGroup> {
-    const { store } = this.#context
+    const { run } = this.#context
     let group: PollGroup = { requests: [], size: 0 }
     for (let from = 1; ; ) {
       const start = from
-      const next = await store.read((sql) => {
-        const request = nextRequest(sql, store.id, start, ['accepted'])
-        return request === null ? null : { request, rows: readRowsOfRequest(sql, store.drop, request.id) }
+      const next = await run.read((sql) => {
+        const request = nextRequest(sql, run.id, start, ['accepted'])
+        return request === null ? null : { request, rows: readRowsOfRequest(sql, run.drop, request.id) }
       })
       if (next === null) break
       from = next.request.n + 1
@@ -165,7 +165,7 @@ export class StatusPoller {
 
   /** Records the outcomes of a request's rows. Returns whether all these rows are deployed or failed. */
   async #settle(request: RowRequest, rows: SentRow[], nfts: ReadonlyMap<string, NftRecord>): Promise<boolean> {
-    const { store } = this.#context
+    const { run } = this.#context
     const checked = this.#checked.has(request.id) ? rows : await this.#check(request, rows, nfts)
     if (checked === null) return false
     const ends: { id: string; end: FinalNftState }[] = []
@@ -180,11 +180,11 @@ export class StatusPoller {
       else if (reason !== row.error) waiting.push({ id: row.id, reason })
     }
     if (ends.length + waiting.length > 0) {
-      await store.write((sql) => {
+      await run.write((sql) => {
         for (const { id, end } of ends) endRow(sql, id, end)
         for (const { id, reason } of waiting) recordPendingReason(sql, id, reason)
       })
-      for (const { end } of ends) store.countMove('accepted', end.status, 1)
+      for (const { end } of ends) run.countMove('accepted', end.status, 1)
     }
     return checked.filter(({ isCurrent, state }) => isCurrent && state === 'accepted').length === ends.length
   }
@@ -194,7 +194,7 @@ export class StatusPoller {
    * missing.
    */
   async #check(request: RowRequest, rows: SentRow[], nfts: ReadonlyMap<string, NftRecord>): Promise<SentRow[] | null> {
-    const { store } = this.#context
+    const { run } = this.#context
     // Adopted rows were already compared when they were adopted.
     if (request.outcome !== 'accepted') {
       this.#checked.add(request.id)
@@ -220,17 +220,16 @@ export class StatusPoller {
     )
     if (moved.length === 0) return rows
     const matchedIds = new Set(matched)
-    await store.write((sql) => {
+    await run.write((sql) => {
       const now = Date.now()
       for (const { row } of moved) removeNft(sql, row.id, UNDECIDED_PREFIX + NFT_NOT_RETURNED_REASON)
       for (const { row, id } of moved) recordNft(sql, row.id, id, { now, by: 'answer' })
       for (const { row } of moved) {
-        if (row.nftGdnId !== null && !matchedIds.has(row.nftGdnId))
-          excludeNft(sql, store.drop.collectionId, row.nftGdnId)
+        if (row.nftGdnId !== null && !matchedIds.has(row.nftGdnId)) excludeNft(sql, run.drop.collectionId, row.nftGdnId)
       }
     })
-    store.countMove('accepted', 'unknown', moved.filter(({ id }) => id === null).length)
-    return await store.read((sql) => readRowsOfRequest(sql, store.drop, request.id))
+    run.countMove('accepted', 'unknown', moved.filter(({ id }) => id === null).length)
+    return await run.read((sql) => readRowsOfRequest(sql, run.drop, request.id))
   }
 
   #toFinalState(record: NftRecord): FinalNftState | null {

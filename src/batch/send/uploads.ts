@@ -23,22 +23,22 @@ const RECORD_EVERY_MS = 200
  * @returns a function from path to URL, or null if the run was stopped
  */
 export async function uploadFiles(
-  context: Pick<RunContext, 'store' | 'client' | 'halt' | 'options' | 'emit' | 'stop'>,
+  context: Pick<RunContext, 'run' | 'client' | 'halt' | 'options' | 'emit' | 'stop'>,
   plan: Pick<RequestPlan, 'withFiles'>,
   rows: RowLocation,
 ): Promise<FileUrlOf | null> {
   const { halt, options } = context
   const urls = new Map<string, string>()
   const lines = new Map<string, number>()
-  const { store } = context
+  const { run } = context
   for (const page of chunksOf(plan.withFiles, ROWS_PER_READ)) {
-    for (const { row } of await store.rowsAt(rows, page)) {
+    for (const { row } of await run.rowsAt(rows, page)) {
       for (const { path } of row.localFiles) if (!lines.has(path)) lines.set(path, row.line)
     }
   }
-  const uploaded = await store.read((sql) => readUploads(sql, store.id))
+  const uploaded = await run.read((sql) => readUploads(sql, run.id))
   const uploads = new Map([...uploaded].map(([hash, url]): [string, Promise<string>] => [hash, Promise.resolve(url)]))
-  const recorder = new UploadRecorder(store)
+  const recorder = new UploadRecorder(run)
   const failures: { line: number; path: string; error: unknown }[] = []
   const waiting = lines.entries()
   const work = async () => {
@@ -74,12 +74,12 @@ export async function uploadFiles(
  * before uploads are recorded, their files are uploaded again.
  */
 class UploadRecorder {
-  readonly #store: RunContext['store']
+  readonly #run: RunContext['run']
   #waiting: { hash: string; url: string }[] = []
   #recordedAt = performance.now()
 
-  constructor(store: RunContext['store']) {
-    this.#store = store
+  constructor(run: RunContext['run']) {
+    this.#run = run
   }
 
   async add(hash: string, url: string): Promise<void> {
@@ -93,8 +93,8 @@ class UploadRecorder {
     this.#waiting = []
     this.#recordedAt = performance.now()
     if (uploads.length === 0) return
-    await this.#store.write((sql) => {
-      for (const { hash, url } of uploads) storeUpload(sql, this.#store.id, hash, url)
+    await this.#run.write((sql) => {
+      for (const { hash, url } of uploads) storeUpload(sql, this.#run.id, hash, url)
     })
   }
 }

@@ -1,6 +1,6 @@
 import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
 import type { Counts, NftSummary, Status } from '../../server/explorer/types.ts'
-import { count } from '../format.ts'
+import { groupDigits } from '../format.ts'
 import { useReconnect } from '../live.ts'
 import { isReturning } from '../navigate.ts'
 import { Filter } from '../parts/filter.tsx'
@@ -86,7 +86,7 @@ export function NftList<Item extends NftSummary>({
                   : option === 'deployed' && burned > 0
                     ? 'Deployed or burned'
                     : statusWord(option)}{' '}
-                <span class="count">{count(option === '' ? countTotal(counts) : counts[option])}</span>
+                <span class="count">{groupDigits(option === '' ? countTotal(counts) : counts[option])}</span>
               </button>
             ))}
           </fieldset>
@@ -117,7 +117,7 @@ export function NftList<Item extends NftSummary>({
         </div>
       </div>
       <span class="visually-hidden" role="status">
-        {source.total === null ? '' : `${count(source.total)} NFTs`}
+        {source.total === null ? '' : `${groupDigits(source.total)} NFTs`}
       </span>
       {source.error !== null && (
         <p class="inline-error" role="alert">

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import type { Overview } from '../../server/explorer/types.ts'
-import { blockchainName, count, countText } from '../format.ts'
+import { blockchainName, count, groupDigits } from '../format.ts'
 import { Latest } from '../gallery/latest.tsx'
 import { useEvent, useOverview } from '../live.ts'
 import { Empty, Failure, Skeleton } from '../parts/notice.tsx'
@@ -53,8 +53,8 @@ export function Activity() {
             {now.blockchains.map(({ blockchain, collections, nfts }) => (
               <li key={blockchain}>
                 <b>{blockchainName(blockchain)}</b>
-                <span class="faint">{countText(collections, 'collection')}</span>
-                <span class="number">{countText(nfts, 'NFT')}</span>
+                <span class="faint">{count(collections, 'collection')}</span>
+                <span class="number">{count(nfts, 'NFT')}</span>
               </li>
             ))}
           </ul>
@@ -69,11 +69,11 @@ function Pipeline({ overview, rate }: { overview: Overview; rate: readonly numbe
   const steps = [
     { name: 'Files', value: pipeline.files, more: 'to fetch and store' },
     { name: 'Mint', value: pipeline.mint, more: 'to sign and send' },
-    { name: 'Chain', value: pipeline.chain, more: `to confirm, ${countText(pending, 'transaction')}` },
+    { name: 'Chain', value: pipeline.chain, more: `to confirm, ${count(pending, 'transaction')}` },
     {
       name: 'Deployed',
       value: nfts.deployed,
-      more: nfts.failed === 0 ? 'none failed' : `${count(nfts.failed)} failed`,
+      more: nfts.failed === 0 ? 'none failed' : `${groupDigits(nfts.failed)} failed`,
     },
   ]
   const isBusy = (index: number) => index < 3 && (steps[index]?.value ?? 0) > 0
@@ -86,7 +86,7 @@ function Pipeline({ overview, rate }: { overview: Overview; rate: readonly numbe
               {name}
               {isBusy(index) && <span class="pulse" aria-hidden="true" />}
             </span>
-            <b class="stat-value number">{count(value)}</b>
+            <b class="stat-value number">{groupDigits(value)}</b>
             <span class="stat-more">{more}</span>
           </li>
         ))}
@@ -125,7 +125,7 @@ function Sparkline({ values }: { values: readonly number[] }) {
   return (
     <div class="rate">
       <span class="faint">
-        <b class="number">{count(now)}</b> deployed in the last second
+        <b class="number">{groupDigits(now)}</b> deployed in the last second
       </span>
       <svg viewBox="0 0 100 31" preserveAspectRatio="none" aria-hidden="true">
         <line x1="0" x2="100" y1="30" y2="30" />

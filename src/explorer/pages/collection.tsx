@@ -1,5 +1,5 @@
 import type { CollectionDetails as CollectionFacts } from '../../server/explorer/types.ts'
-import { count } from '../format.ts'
+import { groupDigits } from '../format.ts'
 import { NftList } from '../gallery/nft-list.tsx'
 import { useEvent } from '../live.ts'
 import { Covers } from '../parts/covers.tsx'
@@ -80,16 +80,16 @@ function Head({ collection }: { collection: CollectionFacts | undefined }) {
             <Owner address={collection.wallet_address} />
           </Fact>
           <Fact name="Holders">
-            <span class="number">{count(collection.owners)}</span>
+            <span class="number">{groupDigits(collection.owners)}</span>
           </Fact>
           {collection.burned > 0 && (
             <Fact name="Burned">
-              <span class="number">{count(collection.burned)}</span>
+              <span class="number">{groupDigits(collection.burned)}</span>
             </Fact>
           )}
           {collection.max_supply !== null && (
             <Fact name="Maximum supply">
-              <span class="number">{count(collection.max_supply)}</span>
+              <span class="number">{groupDigits(collection.max_supply)}</span>
             </Fact>
           )}
           {collection.royalty_bps > 0 && (

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { CollectionSummary, Overview, Page } from '../../server/explorer/types.ts'
 import { buildQuery } from '../api.ts'
-import { count, countText } from '../format.ts'
+import { count, groupDigits } from '../format.ts'
 import { Latest } from '../gallery/latest.tsx'
 import { useEvent, useOverview } from '../live.ts'
 import { CollectionCard, CollectionCardSkeleton } from '../parts/collection-card.tsx'
@@ -47,7 +47,7 @@ function Stats({ overview }: { overview: Overview | undefined }) {
     overview === undefined ? 0 : overview.pipeline.files + overview.pipeline.mint + overview.pipeline.chain
   const entries = overview && [
     { name: 'Collections', value: countTotal(overview.collections), more: formatChains(overview) },
-    { name: 'NFTs', value: countTotal(overview.nfts), more: `${count(overview.nfts.deployed)} minted` },
+    { name: 'NFTs', value: countTotal(overview.nfts), more: `${groupDigits(overview.nfts.deployed)} minted` },
     {
       name: 'In progress',
       value: waiting,
@@ -66,7 +66,7 @@ function Stats({ overview }: { overview: Overview | undefined }) {
       {(entries ?? [null, null, null, null]).map((stat, index) => (
         <div class="stat" key={stat?.name ?? index}>
           <dt>{stat?.name ?? <Skeleton width="6em" />}</dt>
-          <dd class="stat-value number">{stat === null ? <Skeleton width="3em" /> : count(stat.value)}</dd>
+          <dd class="stat-value number">{stat === null ? <Skeleton width="3em" /> : groupDigits(stat.value)}</dd>
           <dd class="stat-more">
             {stat === null ? (
               <Skeleton width="7em" />
@@ -83,7 +83,7 @@ function Stats({ overview }: { overview: Overview | undefined }) {
 }
 
 const formatChains = ({ blockchains }: Overview) =>
-  blockchains.length === 0 ? 'None yet' : `on ${countText(blockchains.length, 'blockchain')}`
+  blockchains.length === 0 ? 'None yet' : `on ${count(blockchains.length, 'blockchain')}`
 
 const formatSteps = ({ pipeline: { files, mint, chain } }: Overview) =>
   [
@@ -92,7 +92,7 @@ const formatSteps = ({ pipeline: { files, mint, chain } }: Overview) =>
     [chain, 'confirming'],
   ]
     .filter(([number]) => number !== 0)
-    .map(([number, word]) => `${count(Number(number))} ${word}`)
+    .map(([number, word]) => `${groupDigits(Number(number))} ${word}`)
     .join(' · ')
 
 function Collections() {
@@ -121,7 +121,7 @@ function Collections() {
     <section aria-labelledby="collections" aria-busy={data === undefined}>
       <div class="section-head">
         <h2 id="collections">
-          Collections {shown !== undefined && !isEmpty && <span class="count">{count(shown.total)}</span>}
+          Collections {shown !== undefined && !isEmpty && <span class="count">{groupDigits(shown.total)}</span>}
         </h2>
         {!isEmpty && (
           <Filter label="Filter collections by name or address" placeholder="Filter" text={text} onText={setText} />

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { NftDetails as NftFacts } from '../../server/explorer/types.ts'
-import { bytes, count } from '../format.ts'
+import { bytes, groupDigits } from '../format.ts'
 import { useEvent } from '../live.ts'
 import { go } from '../navigate.ts'
 import { History, Transactions } from '../parts/chain-history.tsx'
@@ -221,7 +221,9 @@ function Files({ nft }: { nft: NftFacts }) {
               </b>
               <span class="faint">
                 {media.url === null ? notStored(nft) : typeName(media)}
-                {media.width !== null && media.height !== null && ` · ${count(media.width)} × ${count(media.height)}`}
+                {media.width !== null &&
+                  media.height !== null &&
+                  ` · ${groupDigits(media.width)} × ${groupDigits(media.height)}`}
                 {media.size !== null && ` · ${bytes(media.size)}`}
               </span>
             </div>

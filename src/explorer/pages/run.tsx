@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { RunDetails as RunFacts } from '../../server/explorer/types.ts'
-import { count, countText, shortenMiddle } from '../format.ts'
+import { count, groupDigits, shortenMiddle } from '../format.ts'
 import { NftList } from '../gallery/nft-list.tsx'
 import { useEvent } from '../live.ts'
 import { Icon } from '../parts/icon.tsx'
@@ -60,15 +60,15 @@ function RunState({ run }: { run: RunFacts }) {
         <span class="faint">
           {done === total
             ? counts.failed === 0
-              ? `all deployed${burned === 0 ? '' : `, ${count(burned)} burned later`}`
-              : `done, ${count(counts.failed)} failed`
-            : `${count(total - done)} pending`}
+              ? `all deployed${burned === 0 ? '' : `, ${groupDigits(burned)} burned later`}`
+              : `done, ${groupDigits(counts.failed)} failed`
+            : `${groupDigits(total - done)} pending`}
         </span>
       </div>
       <Progress counts={counts} burned={burned} />
       <Facts>
         <Fact name="NFTs">
-          <span class="number">{count(total)}</span>
+          <span class="number">{groupDigits(total)}</span>
         </Fact>
         <Fact name="Began">
           <Ago time={run.first_accepted_at} />
@@ -117,7 +117,7 @@ function FailureRow({
       <div>
         <p dir="auto">{error}</p>
         <p class="failure-ids faint">
-          {countText(number, 'NFT')}:{' '}
+          {count(number, 'NFT')}:{' '}
           {shown.map((id) => (
             <a key={id} class="mono" href={pathTo.nft(id)} title={id}>
               {shortenMiddle(id, 4, 6)}
@@ -125,10 +125,10 @@ function FailureRow({
           ))}
           {!all && ids.length > MAX_SHOWN_FAILURES && (
             <button type="button" class="link" onClick={() => setAll(true)}>
-              {count(ids.length - MAX_SHOWN_FAILURES)} more
+              {groupDigits(ids.length - MAX_SHOWN_FAILURES)} more
             </button>
           )}
-          {all && number > ids.length && <span>and {count(number - ids.length)} others</span>}
+          {all && number > ids.length && <span>and {groupDigits(number - ids.length)} others</span>}
         </p>
       </div>
     </li>

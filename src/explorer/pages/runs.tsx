@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Page, RunSummary } from '../../server/explorer/types.ts'
 import { buildQuery } from '../api.ts'
-import { count } from '../format.ts'
+import { groupDigits } from '../format.ts'
 import { useEvent } from '../live.ts'
 import { Empty, Failure, Skeleton } from '../parts/notice.tsx'
 import { RunRow } from '../parts/run-row.tsx'
@@ -33,7 +33,7 @@ export function Runs() {
   return (
     <>
       <div class="page-head">
-        <h1>Runs {shown !== undefined && shown.total > 0 && <span class="count">{count(shown.total)}</span>}</h1>
+        <h1>Runs {shown !== undefined && shown.total > 0 && <span class="count">{groupDigits(shown.total)}</span>}</h1>
         <p class="faint">Runs of gdn batch mint, latest first.</p>
       </div>
       {shown?.total === 0 ? (

@@ -1,6 +1,6 @@
 import type { SearchResult } from '../../server/explorer/types.ts'
 import { buildQuery } from '../api.ts'
-import { countText } from '../format.ts'
+import { count } from '../format.ts'
 import { Hit, hitPath, mergeHits } from '../parts/hits.tsx'
 import { Empty, Failure, Skeleton } from '../parts/notice.tsx'
 import { useResource } from '../resource.ts'
@@ -36,7 +36,7 @@ function SearchResults({ q }: { q: string }) {
           {data === undefined
             ? 'Searching…'
             : hits.length < MAX_HITS
-              ? countText(hits.length, 'hit')
+              ? count(hits.length, 'hit')
               : `The first ${MAX_HITS} results`}
         </p>
       </div>

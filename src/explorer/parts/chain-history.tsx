@@ -1,5 +1,5 @@
 import type { ExplorerEvent, Transaction } from '../../server/explorer/types.ts'
-import { count, countText } from '../format.ts'
+import { count, groupDigits } from '../format.ts'
 import { StatusBadge } from './status.tsx'
 import { Ago, ExternalLink, Gas, Id, Owner } from './text.tsx'
 
@@ -24,16 +24,14 @@ export function Transactions({ transactions }: { transactions: readonly Transact
           <div class="row-main">
             <b>{kindText(transaction.kind)}</b>
             <span class="chip">{transaction.state}</span>
-            {transaction.token_count > 1 && (
-              <span class="faint">{countText(transaction.token_count, 'NFT')} together</span>
-            )}
+            {transaction.token_count > 1 && <span class="faint">{count(transaction.token_count, 'NFT')} together</span>}
           </div>
           <div class="row-id">
             <Id text={transaction.transaction_hash} what="transaction hash" />
             <ExternalLink href={transaction.explorer_url}>View on block explorer</ExternalLink>
           </div>
           <div class="row-more faint">
-            {transaction.block_number !== null && <span>Block {count(transaction.block_number)}</span>}
+            {transaction.block_number !== null && <span>Block {groupDigits(transaction.block_number)}</span>}
             {transaction.gas_used !== null && (
               <span>
                 <Gas amount={transaction.gas_used} /> gas
@@ -69,7 +67,7 @@ export function History({ events }: { events: readonly ExplorerEvent[] }) {
           {event.error !== null && event.kind !== 'mint' && <p class="reason">{event.error}</p>}
           {event.changes !== null && event.changes.length > 0 && <Changes event={event} />}
           <div class="row-more faint">
-            {event.block_number !== null && <span>Block {count(event.block_number)}</span>}
+            {event.block_number !== null && <span>Block {groupDigits(event.block_number)}</span>}
             {event.transaction_hash !== null && <Id text={event.transaction_hash} what="transaction hash" />}
             <ExternalLink href={event.explorer_url}>View on block explorer</ExternalLink>
             {event.time !== null && <Ago time={event.time} />}
@@ -130,7 +128,7 @@ function Changes({ event: { changes, changes_left_out: leftOut } }: { event: Exp
           </dd>
         </div>
       ))}
-      {leftOut > 0 && <div class="faint">and {countText(leftOut, 'more change')}</div>}
+      {leftOut > 0 && <div class="faint">and {count(leftOut, 'more change')}</div>}
     </dl>
   )
 }

@@ -1,5 +1,5 @@
 import type { CollectionSummary } from '../../server/explorer/types.ts'
-import { countText } from '../format.ts'
+import { count } from '../format.ts'
 import { pathTo } from '../routes.ts'
 import { Covers } from './covers.tsx'
 import { Skeleton } from './notice.tsx'
@@ -18,7 +18,7 @@ export function CollectionCard({ collection }: { collection: CollectionSummary }
         </span>
         <span class="card-more">
           <Chain name={blockchain} />
-          <span class="faint">{countText(total, 'NFT')}</span>
+          <span class="faint">{count(total, 'NFT')}</span>
           {status !== 'deployed' && <StatusBadge status={status} />}
         </span>
         {total > 0 && counts.deployed < total && <Progress counts={counts} words={false} />}

@@ -1,5 +1,5 @@
 import type { SearchHit, SearchResult } from '../../server/explorer/types.ts'
-import { blockchainName, countText, shortenMiddle } from '../format.ts'
+import { blockchainName, count, shortenMiddle } from '../format.ts'
 import { pathTo } from '../routes.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { Image } from './image.tsx'
@@ -64,7 +64,7 @@ function hitTexts(hit: SearchHit) {
       const { name, blockchain, counts } = hit.collection
       return {
         main: <Title text={name} />,
-        more: `${blockchainName(blockchain)} · ${countText(countTotal(counts), 'NFT')}`,
+        more: `${blockchainName(blockchain)} · ${count(countTotal(counts), 'NFT')}`,
       }
     }
     case 'nft': {
@@ -83,14 +83,14 @@ function hitTexts(hit: SearchHit) {
     case 'owner':
       return {
         main: <span class="mono">{shortenMiddle(hit.address, 10, 8)}</span>,
-        more: `Owns ${countText(hit.nfts, 'NFT')}`,
+        more: `Owns ${count(hit.nfts, 'NFT')}`,
       }
     case 'run':
       return {
         main: <span class="mono">{shortenMiddle(hit.run.run, 24, 6)}</span>,
         more: (
           <>
-            {countText(countTotal(hit.run.counts), 'NFT')} · <Title text={hit.run.collection.name} />
+            {count(countTotal(hit.run.counts), 'NFT')} · <Title text={hit.run.collection.name} />
           </>
         ),
       }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { MediaKind, NftMedia } from '../../server/explorer/types.ts'
-import { bytes, count } from '../format.ts'
+import { bytes, groupDigits } from '../format.ts'
 import { Icon, type IconName } from './icon.tsx'
 
 /** Maximum number of pixels of an image that is shown automatically. A decoded image of this size takes 160 MB. */
@@ -91,7 +91,8 @@ export function Image({
   if (!isImage(media)) return <IconPlaceholder icon={mediaIcon(media)}>{typeName(media)}</IconPlaceholder>
   if (isHuge(media) && !eager) {
     const { width, height, size } = media
-    const caption = width === null || height === null ? bytes(size ?? 0) : `${count(width)} × ${count(height)}`
+    const caption =
+      width === null || height === null ? bytes(size ?? 0) : `${groupDigits(width)} × ${groupDigits(height)}`
     return <IconPlaceholder icon="image">{caption}</IconPlaceholder>
   }
   const { url } = media

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { count, countText } from '../format.ts'
+import { count, groupDigits } from '../format.ts'
 import { Copy } from './copy.tsx'
 import { Icon } from './icon.tsx'
 
@@ -47,7 +47,7 @@ function Branch({
 }) {
   const [open, setOpen] = useState(depth < OPEN_DEPTH && members.length <= MEMBERS_PER_PAGE)
   const [shown, setShown] = useState(MEMBERS_PER_PAGE)
-  const label = countText(members.length, isList ? 'item' : 'field')
+  const label = count(members.length, isList ? 'item' : 'field')
   return (
     <>
       <button type="button" class="json-toggle" aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -65,7 +65,7 @@ function Branch({
           {shown < members.length && (
             <li>
               <button type="button" class="link" onClick={() => setShown(shown + MEMBERS_PER_PAGE * 4)}>
-                {count(members.length - shown)} more
+                {groupDigits(members.length - shown)} more
               </button>
             </li>
           )}
@@ -83,7 +83,7 @@ function Text({ text }: { text: string }) {
       <bdi>{isCut ? `${text.slice(0, shown)}…` : text}</bdi>
       {isCut && (
         <button type="button" class="link" onClick={() => setShown(shown + NEXT_TEXT_LENGTH)}>
-          {countText(text.length - shown, 'character')} more
+          {count(text.length - shown, 'character')} more
         </button>
       )}
     </span>

@@ -1,5 +1,5 @@
 import type { RunSummary } from '../../server/explorer/types.ts'
-import { countText } from '../format.ts'
+import { count } from '../format.ts'
 import { pathTo } from '../routes.ts'
 import { countTotal, Progress } from './status.tsx'
 import { Ago, Chain, Title } from './text.tsx'
@@ -20,7 +20,7 @@ export const RunRow = ({ run }: { run: RunSummary }) => (
           <Title text={run.collection.name} />
         </span>
         <Chain name={run.collection.blockchain} />
-        <span class="faint">{countText(countTotal(run.counts), 'NFT')}</span>
+        <span class="faint">{count(countTotal(run.counts), 'NFT')}</span>
       </span>
       <Progress counts={run.counts} burned={run.burned} />
     </a>

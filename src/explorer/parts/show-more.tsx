@@ -1,5 +1,5 @@
 import type { Page } from '../../server/explorer/types.ts'
-import { count } from '../format.ts'
+import { groupDigits } from '../format.ts'
 
 interface ShowMoreProps {
   page: Page<unknown> | undefined
@@ -15,7 +15,7 @@ export const ShowMore = ({ page, isLoading, onMore }: ShowMoreProps) =>
         Show more
       </button>
       <span class="faint">
-        {count(page.items.length)} of {count(page.total)}
+        {groupDigits(page.items.length)} of {groupDigits(page.total)}
       </span>
     </div>
   ) : null

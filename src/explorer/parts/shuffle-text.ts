@@ -1,5 +1,5 @@
 import type { ExplorerShuffle } from '../../server/explorer/types.ts'
-import { count } from '../format.ts'
+import { groupDigits } from '../format.ts'
 
 export const timeText = (time: string) => new Date(time).toISOString().slice(0, 19).replace('T', ' ')
 
@@ -8,13 +8,13 @@ export function shuffleState({ seal, round, is_revealed: isRevealed, beacon }: E
   if (seal === null) {
     return 'Nobody can choose the content of this NFT. The possible contents were fixed before the first NFT of the drop was minted. When the mint has ended, the drop is sealed, so no more NFTs of the drop can be minted. A later round of drand, a public source of random numbers, determines the content of each NFT.'
   }
-  const after = `after the drop was sealed${seal.block_number === null ? '' : ` (block ${count(seal.block_number)}${seal.time === null ? '' : `, ${timeText(seal.time)} UTC`})`}`
+  const after = `after the drop was sealed${seal.block_number === null ? '' : ` (block ${groupDigits(seal.block_number)}${seal.time === null ? '' : `, ${timeText(seal.time)} UTC`})`}`
   if (beacon === 'other') {
     return `This draw is a rehearsal: the signature in the metadata is not from drand, but from another beacon, such as a beacon file of the issuer. Anyone with the key of that beacon could choose the content of each NFT. The NFT was revealed ${after}.`
   }
   if (round === null)
     return `The content of each NFT is determined ${after}, by a round of drand, a public source of random numbers.`
-  const name = `round ${count(round.number)} of drand, a public source of random numbers`
+  const name = `round ${groupDigits(round.number)} of drand, a public source of random numbers`
   if (beacon !== null) {
     return `Under the rule of the drop, ${name}, determined the content of this NFT, so nobody chose it. The round was published at ${timeText(round.time)} UTC, ${after}.`
   }

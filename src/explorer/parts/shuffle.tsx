@@ -1,5 +1,5 @@
 import type { ExplorerCommitment, ExplorerShuffle } from '../../server/explorer/types.ts'
-import { count } from '../format.ts'
+import { groupDigits } from '../format.ts'
 import { shuffleState, timeText } from './shuffle-text.ts'
 import { Ago, ExternalLink, Id } from './text.tsx'
 
@@ -31,7 +31,7 @@ export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: s
         {round !== null && !isRehearsed && (
           <li class="row">
             <div class="row-main">
-              <b>Round {count(round.number)} of drand</b>
+              <b>Round {groupDigits(round.number)} of drand</b>
               {isDue && <ExternalLink href={round.url}>View the round</ExternalLink>}
             </div>
             <div class="row-more faint">
@@ -44,7 +44,7 @@ export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: s
         <li class="row">
           <div class="row-main">
             <b>
-              Slot {count(slot)} of {count(rows)}
+              Slot {groupDigits(slot)} of {groupDigits(rows)}
             </b>
             <a class="outside" href={leaves}>
               View the leaves file
@@ -81,7 +81,7 @@ function Part({ name, commitment }: { name: string; commitment: ExplorerCommitme
             <ExternalLink href={commitment.explorer_url}>View on block explorer</ExternalLink>
           </div>
           <div class="row-more faint">
-            {commitment.block_number !== null && <span>Block {count(commitment.block_number)}</span>}
+            {commitment.block_number !== null && <span>Block {groupDigits(commitment.block_number)}</span>}
             {commitment.time !== null && <Ago time={commitment.time} />}
           </div>
         </>

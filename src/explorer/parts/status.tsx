@@ -1,5 +1,5 @@
 import type { Counts, Status } from '../../server/explorer/types.ts'
-import { count, countText } from '../format.ts'
+import { count, groupDigits } from '../format.ts'
 
 const STATUS_LABELS: Record<Status, string> = { deployed: 'Deployed', initiated: 'In progress', failed: 'Failed' }
 export const STATUSES = ['deployed', 'initiated', 'failed'] as const
@@ -33,14 +33,10 @@ export function Progress({ counts, burned = 0, words = true }: { counts: Counts;
     { status: 'failed', number: counts.failed, word: 'failed' },
   ]
   const shown = parts.filter(({ number }) => number > 0)
-  const description = shown.map(({ number, word }) => `${count(number)} ${word}`).join(', ')
+  const description = shown.map(({ number, word }) => `${groupDigits(number)} ${word}`).join(', ')
   return (
     <div class="progress">
-      <div
-        class="bar"
-        role="img"
-        aria-label={`${countText(total, 'NFT')}${description === '' ? '' : `: ${description}`}`}
-      >
+      <div class="bar" role="img" aria-label={`${count(total, 'NFT')}${description === '' ? '' : `: ${description}`}`}>
         {shown.map(({ status, number }) => (
           <span key={status} class={status} style={{ flexGrow: String(number) }} />
         ))}
@@ -52,7 +48,7 @@ export function Progress({ counts, burned = 0, words = true }: { counts: Counts;
             .map(({ status, number, word }) => (
               <li key={status} class={status}>
                 <span class="dot" />
-                <b class="number">{count(number)}</b> {word}
+                <b class="number">{groupDigits(number)}</b> {word}
               </li>
             ))}
         </ul>

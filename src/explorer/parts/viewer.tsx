@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { NftMedia } from '../../server/explorer/types.ts'
-import { bytes, count, fileName } from '../format.ts'
+import { bytes, fileName, groupDigits } from '../format.ts'
 import { Icon } from './icon.tsx'
 import { IconPlaceholder, Image, isHuge, isImage, mediaIcon, NotStored, typeName } from './image.tsx'
 
@@ -80,7 +80,7 @@ function ShownMedia({ media, title, isFinal }: { media: NftMedia; title: string;
 
 function HugeMedia({ media, show }: { media: NftMedia; show: () => void }) {
   const { width, height, size } = media
-  const inPixels = width === null || height === null ? null : `${count(width)} × ${count(height)} pixels`
+  const inPixels = width === null || height === null ? null : `${groupDigits(width)} × ${groupDigits(height)} pixels`
   return (
     <div class="offered">
       <Icon name="image" size={44} />

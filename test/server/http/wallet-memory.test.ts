@@ -6,7 +6,7 @@ import { filesHolding, spellings } from '../../helpers/leaks.ts'
 import { findInMemory } from '../../helpers/process-memory.ts'
 import { report } from '../../helpers/seed.ts'
 
-const WALLETS = 40
+const WALLET_COUNT = 40
 
 let dataDir: string
 beforeAll(async () => {
@@ -24,7 +24,7 @@ describe.skipIf(process.platform !== 'linux')('the memory of a backend that has 
     const { url } = ((await response.json()) as { response: { url: string } }).response
     const make = async () => (await (await fetch(url, { method: 'POST' })).json()) as Made
     const wallets: Made['wallet'][] = []
-    for (let i = 0; i < WALLETS / 20; i++) {
+    for (let i = 0; i < WALLET_COUNT / 20; i++) {
       for (const { wallet } of await Promise.all(Array.from({ length: 20 }, make))) wallets.push(wallet)
     }
     const needles = new Map<string, Buffer>()
@@ -40,7 +40,7 @@ describe.skipIf(process.platform !== 'linux')('the memory of a backend that has 
     const names = [...found.keys()]
     const addresses = names.filter((name) => name.startsWith('address')).length
     const keys = names.filter((name) => name.startsWith('key'))
-    report({ 'wallets made': WALLETS, 'addresses found in memory': addresses, 'private keys found': keys.length })
+    report({ 'wallets made': WALLET_COUNT, 'addresses found in memory': addresses, 'private keys found': keys.length })
     expect(names).toContain('API key')
     expect(addresses).toBeGreaterThan(0)
     expect(keys).toEqual([])

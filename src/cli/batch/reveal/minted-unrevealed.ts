@@ -469,10 +469,10 @@ function sealedDropError(
   flags: BatchMintFlags,
 ): GdnError {
   const error = sealedError(manifestPath, { isRevealed: revealed > 0, isWhole: others === 0 }, flags)
-  return hidden + revealed > 0 ? error : error.with({ hint: `Nothing was minted. ${RENAMED_MANIFEST_HINT}` })
+  return hidden + revealed > 0 ? error : error.with({ hint: `Nothing was minted. ${OTHER_MANIFEST_HINT}` })
 }
 
-const RENAMED_MANIFEST_HINT =
+const OTHER_MANIFEST_HINT =
   'To mint more rows, use another manifest. If the file was renamed after its rows were minted, add --run <former file name>, and --adopt on the machine that minted them.'
 
 function alreadyRevealedError(
