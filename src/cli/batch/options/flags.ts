@@ -126,7 +126,7 @@ export function addShuffleFlags(command: GdnCommand, group?: string): GdnCommand
   return valueFlag(
     command,
     '--shuffle-margin <time>',
-    'Time between the seal and the drand round, at least the time to finality (30m)',
+    'Time from sealing the drop to the drand round, at least the time to finality (30m)',
     {
       group,
       parse: duration,
@@ -137,7 +137,7 @@ export function addShuffleFlags(command: GdnCommand, group?: string): GdnCommand
 /** Adds the flags for a list of receivers. */
 export function addListFlags(command: GdnCommand): GdnCommand {
   const group = 'Receivers'
-  const about = 'Mint the single row to each receiver in a CSV file (receiver[,count]) or a group (@team)'
+  const about = 'Mint the only row to each receiver in a CSV file (receiver[,count]) or a group, such as @team'
   valueFlag(command, '--to <file>', about, { group, parse: notEmpty })
   switchFlag(command, '--to-stdin', 'Read the list of receivers from standard input', group)
   switchFlag(command, '--merge', 'Add up the counts of receivers that are listed more than once', group)

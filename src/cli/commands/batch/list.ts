@@ -13,7 +13,7 @@ export type ListFlags = OutputFlags & ServerFlags & { all?: boolean }
 export function command(deps: Deps, run = list): GdnCommand {
   return new GdnCommand({
     about:
-      'The list starts with the latest run. If a flag selects a server, the command lists only the runs on that server. The field `server` contains the URL that the server had when the run started. The state is the first of these that applies: running, unknown, sealed, unfinished, failed, finished. The state is unknown if a row has an unknown outcome. The state is sealed if the rows of a shuffled drop are not drawn yet. The state is failed if a row failed.',
+      'The list starts with the latest run. If a flag selects a server, the command lists only the runs on that server. The field `server` contains the URL that the server had when the run started. The state is the first of these that applies: running, unknown, sealed, unfinished, failed, finished. The state is unknown if a row has an unknown outcome. The state is sealed if the rows of a sealed drop are not drawn yet. The state is failed if a row failed.',
     examples: [
       ['List all runs', 'gdn batch list'],
       ['List the runs on the local backend', 'gdn batch list --local'],

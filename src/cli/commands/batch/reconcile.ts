@@ -18,7 +18,7 @@ export interface ReconcileFlags extends BatchMintFlags {
 export function command(deps: Deps, run = reconcile): GdnCommand {
   return new GdnCommand({
     about:
-      "The command mints nothing. If the server supports reference IDs, it first looks up the rows by their reference IDs. For the other rows, it waits until the server's list of the collection is up to date, then searches the list. A row is accepted if the command finds its NFT, and absent if the NFT is missing from two complete lists. Otherwise, the row is undecided, for example because several NFTs match. gdn batch results shows the reason. Set the outcome of an undecided row with --row. The command also updates rows that are accepted but not deployed. In an unrevealed drop, it also records the rows that another machine has minted.",
+      "The command mints nothing. If the server supports reference IDs, it first looks up the rows by their reference IDs. For the other rows, it waits until the server's list of the collection is up to date, then searches the list. A row is accepted if the command finds its NFT, and absent if the NFT is missing from two complete lists. Otherwise, the row is undecided, for example because several NFTs match. gdn batch results shows the reason. Set the outcome of an undecided row with --row. The command also checks whether accepted rows are deployed. In an unrevealed drop, it also records the rows that another machine has minted.",
     examples: [
       ['Search the collection again', 'gdn batch reconcile drop.csv'],
       ['Assign an NFT to a row', 'gdn batch reconcile drop.csv --row hour-03=01a1f79d-83c1-74f7-a4f7-669e6b93e805'],

@@ -38,7 +38,7 @@ export function command(deps: Deps, run = status): GdnCommand {
     ],
   })
     .with(addRunArgument, addWatchFlag)
-    .switchFlag('--costs', 'Get the cost of the run so far from its server')
+    .switchFlag('--costs', 'Get the current cost of the run from its server')
     .with(addServerFlags, addOutputFlags)
     .action(async (name: string | undefined, flags: StatusFlags) => await run(deps, name, flags))
 }

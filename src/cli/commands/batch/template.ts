@@ -25,7 +25,7 @@ export interface TemplateFlags extends CommonFlags, EnsFlags {
 export function command(deps: Deps, run = template): GdnCommand {
   return new GdnCommand({
     about:
-      'The sample has two rows with the most common columns. Only title, description and receiver are required. The column image contains a URL, or a path relative to the manifest. The column id identifies a row permanently. A column attr:<tag> contains an attribute, and a column extra:<key> contains an extra metadata key. Manifests can also have the columns sender, contract_address, and file:<key> for other files. Replace the receivers and images before you mint, because rows with the sample images fail.',
+      'The sample has two rows with the most common columns. Only title, description and receiver are required. The column image contains a URL, or a path relative to the manifest. The column id identifies a row permanently. A column attr:<tag> sets an attribute, and a column extra:<key> sets an extra metadata key. Manifests can also have the columns sender, contract_address, and file:<key> for other files. Replace the receivers and images before you mint, because rows with the sample images fail.',
     examples: [
       ['Write a CSV file for a spreadsheet or an editor', 'gdn batch template > drop.csv'],
       ['Use your wallet as the receiver', 'gdn batch template --receiver @alice > drop.csv'],

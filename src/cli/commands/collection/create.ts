@@ -96,7 +96,7 @@ export function command(deps: Deps, run = create): GdnCommand {
     .valueFlag('--royalty <percent>', 'Royalty on sales, such as 5%', percentage)
     .valueFlag(
       '--royalty-receiver <address>',
-      'Receiver of the royalty: an address, @name or ENS name (the owner)',
+      'Address, @name or ENS name that receives the royalty (the owner)',
       addressOrName,
     )
     .valueFlag(

@@ -79,7 +79,7 @@ export function command(deps: Deps, run = holders): GdnCommand {
       parse: notEmpty,
       repeatable: true,
     })
-    .valueFlag('--per <what>', 'With token, print one line per token instead of per holder', {
+    .valueFlag('--per <what>', 'Print one line per token instead of per holder: token', {
       ...choosing,
       parse: oneOf(['token']),
     })

@@ -42,7 +42,7 @@ export function command(deps: Deps, run = grant): GdnCommand {
     .valueFlag('-b, --blockchain <name>', 'Blockchain of the collection', blockchainName)
     .valueFlag(
       '--sender <address>',
-      "First owner: an address, @name or ENS name (your profile's wallet)",
+      "Address, @name or ENS name of the first owner (your profile's wallet)",
       addressOrName,
     )
     .valueFlag('--receiver <address>', 'Receiver: an address, @name or ENS name', addressOrName)

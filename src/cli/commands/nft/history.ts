@@ -57,7 +57,7 @@ function createView({ stdoutTty, columns }: Io): View {
 export function command(deps: Deps, run = history): GdnCommand {
   return new GdnCommand({
     about:
-      'Specify an NFT by ID, or as <contract>/<token ID>. The command shows the mint, transfers, updates, freezes and burn of an NFT with their blocks and transactions, oldest first. On EVM networks, the history includes transfers that were made without the API. An event with the status initiated is not final yet. Only gdn backends provide the history.',
+      'Specify an NFT by ID, or as <contract>/<token ID>. The command shows the mint, transfers, updates, freezes and burn of an NFT with their blocks and transactions, oldest first. On EVM networks, the history includes transfers that were made without the API. An event with the status `initiated` is not final yet. Only gdn backends provide the history.',
     examples: [
       ['Show the history of an NFT', 'gdn nft history 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [

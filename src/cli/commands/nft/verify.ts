@@ -64,7 +64,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
     },
   })
     .argument('[nft_gdn_id]')
-    .valueFlag('--receiver <address>', 'Owner of the NFT', addressOrName)
+    .valueFlag('--receiver <address>', 'Expected owner of the NFT', addressOrName)
     .valueFlag('-b, --blockchain <name>', 'Blockchain of the NFT', blockchainName)
     .valueFlag('--nft-gdn-id <id>', 'Same as the argument', { parse: notEmpty, hidden: true })
     .switchFlag('--on-chain', 'Also compare owner, token URI and metadata with the chain and the storage', 'Verifying')

@@ -19,7 +19,7 @@ export interface ReleaseFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = release): GdnCommand {
   return new GdnCommand({
     about:
-      'The command accepts the unexplained tokens that `gdn tx unknown` lists, and lets the backend mint in the collection again. Before you release a collection, stop clients that may repeat requests from before the restore. The backend has no record of those requests and would mint their NFTs a second time. After the release, the backend mints the pending NFTs of the collection. If these NFTs may already exist as unexplained tokens, add --fail-pending.',
+      'The command accepts the unexplained tokens that `gdn tx unknown` lists, and lets the backend mint in the collection again. Before you release a collection, stop clients that may repeat requests from before a restore. The backend has no record of those requests and would mint their NFTs a second time. After the release, the backend mints the pending NFTs of the collection. If these NFTs may already exist as unexplained tokens, add --fail-pending.',
     examples: [
       [
         'Accept the unknown tokens and mint the pending NFTs',

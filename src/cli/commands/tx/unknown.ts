@@ -21,7 +21,7 @@ export interface UnknownFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = unknown): GdnCommand {
   return new GdnCommand({
     about:
-      'A backend finds unknown mints after a restore from a backup, after a database failover that lost commits, or when the key of its signer is used elsewhere. A mint is in the state found until the backend has compared it with its pending NFTs. If a pending NFT matches, the backend adopts the mint. Otherwise, the state of the mint is unexplained, and requests for the collection return 503 until you run `gdn tx release`. With --all, the command also shows mints in the state released.',
+      'A backend finds unknown mints after a restore from a backup, after a database failover that lost commits, or when the key of its signer is used elsewhere. A mint is in the state `found` until the backend has compared it with its pending NFTs. If a pending NFT matches, the backend adopts the mint. Otherwise, the state of the mint is `unexplained`, and requests for the collection return 503 until you run `gdn tx release`. With --all, the command also shows mints in the state `released`.',
     examples: [
       ['List the mints that prevent collections from minting', 'gdn tx unknown'],
       ['Print the metadata URL of the first token of each mint', "gdn tx unknown --json | jq -r '.[].metadata_url'"],

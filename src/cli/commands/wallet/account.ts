@@ -22,7 +22,7 @@ export function addAccountFlags(command: GdnCommand): GdnCommand {
   command.valueFlag('--email <address>', "E-mail address of the account (your profile's email)", notEmpty)
   return command.valueFlag(
     '--valid-for <time>',
-    'How long the signed URL is valid: 15m, 24h, at most 7d',
+    'How long the signed URL is valid, such as 24h; at most 7d',
     parseValidity,
   )
 }

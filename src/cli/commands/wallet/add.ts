@@ -35,13 +35,13 @@ const VIEW: View = { fields: ['name', 'address'], columns: ['name', 'address'], 
 export function command(deps: Deps, run = add): GdnCommand {
   return new GdnCommand({
     about:
-      'Use this command for an address whose key is not on this machine, such as the address of a recipient or a hardware wallet. You can then use @name wherever a command accepts the address of a wallet. If the address already has this name, the command changes nothing. With --from, gdn saves the names in a CSV file with the columns name, address and groups. If a line is invalid, gdn saves no names. The optional groups column contains group names, separated by spaces, commas or semicolons. gdn adds each contact to its groups, and removes no members. To name a keystore from another program, copy the file to the wallet folder, which gdn wallet list shows. For example, alice.json becomes @alice.',
+      'Use this command for an address whose key is not on this machine, such as the address of a recipient or a hardware wallet. You can then use @name wherever a command accepts the address of a wallet. If the address already has this name, the command changes nothing. With --from, gdn saves the names from a CSV file with the columns name, address and groups. If a line is invalid, gdn saves no names. The optional groups column contains group names, separated by spaces, commas or semicolons. gdn adds each address to its groups, and removes no members. To name a keystore from another program, copy the file to the wallet folder, which gdn wallet list shows. For example, alice.json becomes @alice.',
     examples: [
       [
         'Save an address, to use it as --receiver @bob',
         'gdn wallet add bob 0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
       ],
-      ['Save the contacts in a CSV file', 'gdn wallet add --from contacts.csv'],
+      ['Save the contacts from a CSV file', 'gdn wallet add --from contacts.csv'],
     ],
   })
     .argument('[name]')

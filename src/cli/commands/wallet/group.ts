@@ -44,7 +44,7 @@ export function command(deps: Deps, run = group): GdnCommand {
   const repeatable = { parse: notEmpty, repeatable: true }
   return new GdnCommand({
     about:
-      'A member is the name of a wallet or a saved address, such as @alice, or an address. If the group exists, the specified members replace all of its members. To change only some members, use --add or --remove once for each member. Without members, the command shows the group. Without a group, it lists all groups. To mint an NFT to each member, use gdn batch mint with --to @team. gdn resolves the names each time you use the group. gdn wallet rm deletes a group.',
+      'A member is an address, or the name of a wallet or saved address, such as @alice. If the group exists, the specified members replace all of its members. To change only some members, use --add or --remove once for each member. Without members, the command shows the group. Without a group, it lists all groups. To mint an NFT to each member, use gdn batch mint with --to @team. gdn resolves the names each time you use the group. gdn wallet rm deletes a group.',
     examples: [
       ['Create or replace the group @team', 'gdn wallet group @team @alice @bob'],
       ['Show the members of @team', 'gdn wallet group @team'],

@@ -16,7 +16,7 @@ export interface DeliveriesFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = deliveries): GdnCommand {
   return new GdnCommand({
     about:
-      'The list starts with the latest event. The backend stores events for a week, with the first 200 characters of the response. A delivery in the state waiting may be a retry. The backend does not retry a delivery in the state failed.',
+      'The list starts with the latest event. The backend stores events for a week, with the first 200 characters of the response. A delivery in the state `waiting` may be a retry. The backend does not retry a delivery in the state `failed`.',
     examples: [
       ['List the failed deliveries', 'gdn webhook deliveries 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --state failed'],
       ['Print the responses, for a script', "gdn webhook deliveries ID --json | jq -r '.[].response'"],

@@ -25,7 +25,7 @@ export function addReadingFlags(command: GdnCommand): GdnCommand {
     ...reading,
     parse: integer(0, Number.MAX_SAFE_INTEGER),
   })
-  command.valueFlag('--gateway <url>', "IPFS gateway that returns blocks; repeatable (the server's gateway)", {
+  command.valueFlag('--gateway <url>', "Trustless IPFS gateway; repeatable (the server's gateway)", {
     ...reading,
     parse: httpAddress,
     repeatable: true,

@@ -55,7 +55,7 @@ export function addSetFlags(command: GdnCommand): void {
   settingFlag('--royalty <percent>', 'Royalty on sales, such as 5%; 0% removes the royalty', percentage)
   settingFlag(
     '--royalty-receiver <address>',
-    'Receiver of the royalty: an address, @name or ENS name (the current receiver, or else the owner)',
+    'Address, @name or ENS name that receives the royalty (the current receiver, or else the owner)',
     addressOrName,
   )
   settingFlag('--description <text>', 'Description of the collection')
