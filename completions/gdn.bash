@@ -233,16 +233,16 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-f6c7a4 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492' ;;
+    'collection create') REPLY='flags-15407d sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492' ;;
     'collection show') REPLY='flags-432af9 server-12647a output-31b492' ;;
-    'collection set') REPLY='settings-a68f5b flags-a9a00d sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
+    'collection set') REPLY='settings-ea9ae2 flags-a9a00d sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
     'collection list') REPLY='server-12647a output-31b492' ;;
-    'collection holders') REPLY='flags-68dc64 reading-60a6c3 choosing-076c63 server-12647a output-31b492' ;;
-    'collection archive') REPLY='flags-ed07d5 reading-1f79eb limits-0ec39d server-12647a output-31b492' ;;
-    'collection check') REPLY='flags-16df06 reading-1f79eb limits-0ec39d server-12647a output-7bedd8' ;;
+    'collection holders') REPLY='flags-68dc64 reading-60a6c3 choosing-32184b server-12647a output-31b492' ;;
+    'collection archive') REPLY='flags-ed07d5 reading-2b1e76 limits-0ec39d server-12647a output-31b492' ;;
+    'collection check') REPLY='flags-16df06 reading-2b1e76 limits-0ec39d server-12647a output-7bedd8' ;;
     'collection restore') REPLY='flags-db71d7 output-31b492' ;;
     'nft mint') REPLY='flags-136c6d metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
-    'nft grant') REPLY='flags-d2c5d8 metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492' ;;
+    'nft grant') REPLY='flags-ced437 metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492' ;;
     'nft transfer') REPLY='flags-62ab30 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492' ;;
     'nft list') REPLY='flags-8578f9 server-12647a output-31b492' ;;
     'nft show') REPLY='flags-7fd8bf server-12647a output-31b492' ;;
@@ -252,15 +252,15 @@ __gdn_bundles() {
     'nft burn') REPLY='flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492' ;;
     'nft refresh') REPLY='flags-e4deed marketplace-e708de sending-and-waiting-db7524 server-12647a output-31b492' ;;
     'nft history') REPLY='flags-affba8 server-12647a output-31b492' ;;
-    'nft verify') REPLY='flags-0ea566 verifying-5ceb4e server-12647a output-31b492' ;;
+    'nft verify') REPLY='flags-c4e9eb verifying-5ceb4e server-12647a output-31b492' ;;
     'batch template') REPLY='flags-9432ff server-da4928 output-d9d285' ;;
-    'batch validate') REPLY='flags-0332cd server-12647a output-31b492' ;;
+    'batch validate') REPLY='flags-69dd9f server-12647a output-31b492' ;;
     'batch rarity') REPLY='flags-869258 server-12647a output-31b492' ;;
     'batch preview') REPLY='flags-195df2 server-12647a output-31b492' ;;
     'batch rehearse') REPLY='flags-275674 run-cb7e0b server-da4928 output-31b492' ;;
-    'batch mint') REPLY='flags-993fb6 receivers-442327 run-a5913a sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492' ;;
+    'batch mint') REPLY='flags-993fb6 receivers-ea0bb1 run-ec44fa sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492' ;;
     'batch list') REPLY='flags-adadad server-12647a output-31b492' ;;
-    'batch status') REPLY='flags-d0d0ef server-12647a output-31b492' ;;
+    'batch status') REPLY='flags-17b427 server-12647a output-31b492' ;;
     'batch resume') REPLY='flags-090a66 run-a38e3e sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492' ;;
     'batch retry') REPLY='flags-263dfc run-a38e3e sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492' ;;
     'batch reconcile') REPLY='flags-486742 run-d19a3d sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492' ;;
@@ -276,9 +276,9 @@ __gdn_bundles() {
     'apply') REPLY='flags-8a848e cost-6f1f63 marketplace-fd045b sending-and-waiting-50fb0b server-12647a output-31b492' ;;
     'reveal') REPLY='flags-6bcdea sending-and-waiting-eb853f cost-6f1f63 marketplace-fd045b verifying-7109df server-12647a output-31b492' ;;
     'cost') REPLY='flags-e6f761 cost-61e4fe verifying-3d2de1 server-12647a output-31b492' ;;
-    'wallet generate') REPLY='flags-e8321b server-12647a output-31b492' ;;
+    'wallet generate') REPLY='flags-cd1130 server-12647a output-31b492' ;;
     'wallet import') REPLY='flags-081201 server-da4928 output-31b492' ;;
-    'wallet url') REPLY='flags-6d551a server-12647a output-31b492' ;;
+    'wallet url') REPLY='flags-44913c server-12647a output-31b492' ;;
     'wallet list') REPLY='server-da4928 output-31b492' ;;
     'wallet add') REPLY='flags-36b1ec server-da4928 output-31b492' ;;
     'wallet group') REPLY='flags-a65d41 server-da4928 output-31b492' ;;
@@ -342,7 +342,7 @@ __gdn_bundles() {
 
 __gdn_flags() {
   case $1 in
-    'flags-f6c7a4') REPLY='--name - text Name of the collection
+    'flags-15407d') REPLY='--name - text Name of the collection
 --blockchain -b =blockchain Blockchain of the collection
 --wallet - @wallets Wallet that owns the collection: an address, @name or ENS name
 --wallet-address ~ @wallets Wallet that owns the collection: an address, @name or ENS name
@@ -357,7 +357,7 @@ __gdn_flags() {
 --dynamic - - Let the API update the metadata of NFTs
 --enable-burn - - Let the API burn NFTs
 --royalty - text Royalty on sales, such as 5%
---royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the owner)
+--royalty-receiver - @wallets Address, @name or ENS name that receives the royalty (the owner)
 --max-supply - text Maximum number of NFTs, including burned ones (unlimited)
 --file -f file JSON request, or - for standard input; flags override its fields
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
@@ -385,8 +385,8 @@ __gdn_flags() {
 --help -h - Help for this command' ;;
     'flags-432af9') REPLY='--blockchain -b =blockchain Blockchain of the collections
 --rpc-url - text JSON-RPC URL of a contract'\''s chain (GDN_RPC_URL, or the server'\''s node)' ;;
-    'settings-a68f5b') REPLY='--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
---royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the current receiver, or else the owner)
+    'settings-ea9ae2') REPLY='--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
+--royalty-receiver - @wallets Address, @name or ENS name that receives the royalty (the current receiver, or else the owner)
 --description - text Description of the collection
 --image - text Image of the collection
 --banner - text Banner of the collection
@@ -417,9 +417,9 @@ __gdn_flags() {
 --requests-per-second - text Maximum rate of requests to the node (no limit)
 --block - text List the holders at this block
 --at - text List the holders at this time, such as 2026-11-01T00:00Z' ;;
-    'choosing-076c63') REPLY='--min - text List only holders with at least this count
+    'choosing-32184b') REPLY='--min - text List only holders with at least this count
 --exclude - file+ Exclude an address, a name, a group, or all entries of a file
---per - =per With token, print one line per token instead of per holder
+--per - =per Print one line per token instead of per holder: token
 --token-id - text List only holders of this token
 --sample - text Draw a random sample of this many holders
 --seed - text Text that seeds the draw (the hash of the block)
@@ -429,10 +429,10 @@ __gdn_flags() {
 --to - file File to write, such as tides.car
 --force - - Overwrite an existing archive, but keep its files that can no longer be read
 --whole-directory - - Also archive unreferenced files in the same directories' ;;
-    'reading-1f79eb') REPLY='--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server'\''s node)
+    'reading-2b1e76') REPLY='--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server'\''s node)
 --requests-per-second - text Maximum rate of requests to the node (no limit)
 --block - text Block at which to read the tokens (the last final block)
---gateway - text+ IPFS gateway that returns blocks; repeatable (the server'\''s gateway)
+--gateway - text+ Trustless IPFS gateway; repeatable (the server'\''s gateway)
 --arweave-gateway - text Gateway for ar URLs (https://arweave.net)
 --allow-private-files - - Also fetch files from private addresses (for development)' ;;
     'limits-0ec39d') REPLY='--max-file-size - text Maximum size of a file, such as 50MB (100MiB)
@@ -482,12 +482,12 @@ __gdn_flags() {
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --allow-duplicates - - Mint duplicate rows without a prompt' ;;
-    'flags-d2c5d8') REPLY='--contract -c @collections Address or name of the collection to mint into
+    'flags-ced437') REPLY='--contract -c @collections Address or name of the collection to mint into
 --contract-address ~ @collections Address or name of the collection to mint into
 --contract-addresses ~ @collections Address or name of the collection to mint into
 --blockchain -b =blockchain Blockchain of the collection
---sender - @wallets First owner: an address, @name or ENS name (your profile'\''s wallet)
---sender-wallet-address ~ @wallets First owner: an address, @name or ENS name (your profile'\''s wallet)
+--sender - @wallets Address, @name or ENS name of the first owner (your profile'\''s wallet)
+--sender-wallet-address ~ @wallets Address, @name or ENS name of the first owner (your profile'\''s wallet)
 --receiver - @wallets Receiver: an address, @name or ENS name
 --receiver-wallet-address ~ @wallets Receiver: an address, @name or ENS name
 --file -f file JSON request, or - for standard input; flags override its fields
@@ -557,9 +557,9 @@ __gdn_flags() {
 --opensea-url - text URL of another server with the OpenSea API' ;;
     'sending-and-waiting-db7524') REPLY='--timeout - text How long the command may take (no limit)' ;;
     'flags-affba8') REPLY='--blockchain -b =blockchain Blockchain of a token' ;;
-    'flags-0ea566') REPLY='--receiver - @wallets Owner of the NFT
---owner ~ @wallets Owner of the NFT
---receiver-wallet-address ~ @wallets Owner of the NFT
+    'flags-c4e9eb') REPLY='--receiver - @wallets Expected owner of the NFT
+--owner ~ @wallets Expected owner of the NFT
+--receiver-wallet-address ~ @wallets Expected owner of the NFT
 --blockchain -b =blockchain Blockchain of the NFT
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
     'verifying-5ceb4e') REPLY='--on-chain - - Also compare owner, token URI and metadata with the chain and the storage
@@ -577,7 +577,7 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-0332cd') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-69dd9f') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -591,7 +591,7 @@ __gdn_flags() {
 --check-files - - Also check that every file URL returns a file
 --unrevealed - file Also check the placeholder, and apply the rules for unrevealed drops
 --shuffle - - Use a later drand round to assign the rows to NFTs at random (requires --unrevealed)
---shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)
+--shuffle-margin - text Time from sealing the drop to the drand round, at least the time to finality (30m)
 --for - =for Check the rules of a marketplace
 --preview - - Draw the images of the first rows (terminal only)' ;;
     'flags-869258') REPLY='--traits - - List how many NFTs have each trait value, instead of ranking the NFTs
@@ -667,11 +667,11 @@ __gdn_flags() {
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Also check that every file URL returns a file' ;;
-    'receivers-442327') REPLY='--to - file Mint the single row to each receiver in a CSV file (receiver[,count]) or a group (@team)
+    'receivers-ea0bb1') REPLY='--to - file Mint the only row to each receiver in a CSV file (receiver[,count]) or a group, such as @team
 --to-stdin - - Read the list of receivers from standard input
 --merge - - Add up the counts of receivers that are listed more than once
 --skip-contracts - - Skip receivers that are contracts or burn addresses' ;;
-    'run-a5913a') REPLY='--run - @run-names Name that identifies the run (the manifest'\''s path)
+    'run-ec44fa') REPLY='--run - @run-names Name that identifies the run (the manifest'\''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
@@ -688,7 +688,7 @@ __gdn_flags() {
 --in-order - - Send rows in the manifest'\''s order
 --unrevealed - file Mint with the placeholder metadata in this JSON file, and commit to the rows for `gdn reveal`
 --shuffle - - Use a later drand round to assign the rows to NFTs at random (requires --unrevealed)
---shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)' ;;
+--shuffle-margin - text Time from sealing the drop to the drand round, at least the time to finality (30m)' ;;
     'sending-and-waiting-767588') REPLY='--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when all requests are accepted
 --timeout - text How long the command may take (5m after acceptance)
@@ -702,9 +702,9 @@ __gdn_flags() {
 --max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD
 --max-fee-gwei - text Maximum gas price; the run waits while the price is higher' ;;
     'flags-adadad') REPLY='--all - - Include single commands, each as a run of one request' ;;
-    'flags-d0d0ef') REPLY='--contract -c @collections Address or name of the collection, if several runs match
+    'flags-17b427') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --watch - - Show changes until nothing is in progress or you press Ctrl-C
---costs - - Get the cost of the run so far from its server' ;;
+--costs - - Get the current cost of the run from its server' ;;
     'flags-090a66') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --retry-failed - - Also retry rows that were rejected or whose NFT failed' ;;
     'run-a38e3e') REPLY='--chunk-size - text NFTs per request (50)
@@ -840,7 +840,7 @@ __gdn_flags() {
 --dynamic - - Estimate the cost of dynamic NFTs, whose metadata can be updated' ;;
     'cost-61e4fe') REPLY='--price - text Price of the network'\''s coin: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL from which to read the fees of the network' ;;
-    'flags-e8321b') REPLY='--name - text Name of the wallet (wallet-1, wallet-2, …)
+    'flags-cd1130') REPLY='--name - text Name of the wallet (wallet-1, wallet-2, …)
 --count - text Number of wallets, named <name>-1, <name>-2, …
 --offline - - Generate the key on this machine, without a server
 --blockchain -b =blockchain Blockchain of the wallet, with --offline (EVM)
@@ -848,14 +848,14 @@ __gdn_flags() {
 --weak-password - - Accept a password of fewer than 8 characters, for tests
 --show-private-key - - Also print the private key
 --email - text E-mail address of the account (your profile'\''s email)
---valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d' ;;
+--valid-for - text How long the signed URL is valid, such as 24h; at most 7d' ;;
     'flags-081201') REPLY='--name - text Name of the wallet (wallet-1, wallet-2, …)
 --blockchain -b =blockchain Blockchain of a mnemonic (EVM)
 --path - text Derivation path of a mnemonic (m/44'\''/60'\''/0'\''/0/0; Solana m/44'\''/501'\''/0'\''/0'\'')
 --password-file - file File with the password, or - for standard input
 --weak-password - - Accept a password of fewer than 8 characters, for tests' ;;
-    'flags-6d551a') REPLY='--email - text E-mail address of the account (your profile'\''s email)
---valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d' ;;
+    'flags-44913c') REPLY='--email - text E-mail address of the account (your profile'\''s email)
+--valid-for - text How long the signed URL is valid, such as 24h; at most 7d' ;;
     'flags-36b1ec') REPLY='--from - file CSV file with the columns name, address and groups, or - for standard input' ;;
     'flags-a65d41') REPLY='--add - text+ Name or address to add to the group; repeatable
 --remove - text+ Member to remove from the group; repeatable' ;;

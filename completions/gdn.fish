@@ -316,25 +316,25 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-f6c7a4 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'flags-15407d sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492'
     case 'collection show'
       printf '%s\n' 'flags-432af9 server-12647a output-31b492'
     case 'collection set'
-      printf '%s\n' 'settings-a68f5b flags-a9a00d sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
+      printf '%s\n' 'settings-ea9ae2 flags-a9a00d sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     case 'collection list'
       printf '%s\n' 'server-12647a output-31b492'
     case 'collection holders'
-      printf '%s\n' 'flags-68dc64 reading-60a6c3 choosing-076c63 server-12647a output-31b492'
+      printf '%s\n' 'flags-68dc64 reading-60a6c3 choosing-32184b server-12647a output-31b492'
     case 'collection archive'
-      printf '%s\n' 'flags-ed07d5 reading-1f79eb limits-0ec39d server-12647a output-31b492'
+      printf '%s\n' 'flags-ed07d5 reading-2b1e76 limits-0ec39d server-12647a output-31b492'
     case 'collection check'
-      printf '%s\n' 'flags-16df06 reading-1f79eb limits-0ec39d server-12647a output-7bedd8'
+      printf '%s\n' 'flags-16df06 reading-2b1e76 limits-0ec39d server-12647a output-7bedd8'
     case 'collection restore'
       printf '%s\n' 'flags-db71d7 output-31b492'
     case 'nft mint'
       printf '%s\n' 'flags-136c6d metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
     case 'nft grant'
-      printf '%s\n' 'flags-d2c5d8 metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'flags-ced437 metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
     case 'nft transfer'
       printf '%s\n' 'flags-62ab30 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
     case 'nft list'
@@ -354,11 +354,11 @@ function __gdn_bundles
     case 'nft history'
       printf '%s\n' 'flags-affba8 server-12647a output-31b492'
     case 'nft verify'
-      printf '%s\n' 'flags-0ea566 verifying-5ceb4e server-12647a output-31b492'
+      printf '%s\n' 'flags-c4e9eb verifying-5ceb4e server-12647a output-31b492'
     case 'batch template'
       printf '%s\n' 'flags-9432ff server-da4928 output-d9d285'
     case 'batch validate'
-      printf '%s\n' 'flags-0332cd server-12647a output-31b492'
+      printf '%s\n' 'flags-69dd9f server-12647a output-31b492'
     case 'batch rarity'
       printf '%s\n' 'flags-869258 server-12647a output-31b492'
     case 'batch preview'
@@ -366,11 +366,11 @@ function __gdn_bundles
     case 'batch rehearse'
       printf '%s\n' 'flags-275674 run-cb7e0b server-da4928 output-31b492'
     case 'batch mint'
-      printf '%s\n' 'flags-993fb6 receivers-442327 run-a5913a sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
+      printf '%s\n' 'flags-993fb6 receivers-ea0bb1 run-ec44fa sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-31b492'
     case 'batch status'
-      printf '%s\n' 'flags-d0d0ef server-12647a output-31b492'
+      printf '%s\n' 'flags-17b427 server-12647a output-31b492'
     case 'batch resume'
       printf '%s\n' 'flags-090a66 run-a38e3e sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
     case 'batch retry'
@@ -402,11 +402,11 @@ function __gdn_bundles
     case 'cost'
       printf '%s\n' 'flags-e6f761 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     case 'wallet generate'
-      printf '%s\n' 'flags-e8321b server-12647a output-31b492'
+      printf '%s\n' 'flags-cd1130 server-12647a output-31b492'
     case 'wallet import'
       printf '%s\n' 'flags-081201 server-da4928 output-31b492'
     case 'wallet url'
-      printf '%s\n' 'flags-6d551a server-12647a output-31b492'
+      printf '%s\n' 'flags-44913c server-12647a output-31b492'
     case 'wallet list'
       printf '%s\n' 'server-da4928 output-31b492'
     case 'wallet add'
@@ -526,7 +526,7 @@ end
 
 function __gdn_flags
   switch "$argv[1]"
-    case 'flags-f6c7a4'
+    case 'flags-15407d'
       printf '%s\n' '--name - text Name of the collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--wallet - @wallets Wallet that owns the collection: an address, @name or ENS name' \
@@ -542,7 +542,7 @@ function __gdn_flags
         '--dynamic - - Let the API update the metadata of NFTs' \
         '--enable-burn - - Let the API burn NFTs' \
         '--royalty - text Royalty on sales, such as 5%' \
-        '--royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the owner)' \
+        '--royalty-receiver - @wallets Address, @name or ENS name that receives the royalty (the owner)' \
         '--max-supply - text Maximum number of NFTs, including burned ones (unlimited)' \
         '--file -f file JSON request, or - for standard input; flags override its fields' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
@@ -575,9 +575,9 @@ function __gdn_flags
     case 'flags-432af9'
       printf '%s\n' '--blockchain -b =blockchain Blockchain of the collections' \
         '--rpc-url - text JSON-RPC URL of a contract\'s chain (GDN_RPC_URL, or the server\'s node)'
-    case 'settings-a68f5b'
+    case 'settings-ea9ae2'
       printf '%s\n' '--royalty - text Royalty on sales, such as 5%; 0% removes the royalty' \
-        '--royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the current receiver, or else the owner)' \
+        '--royalty-receiver - @wallets Address, @name or ENS name that receives the royalty (the current receiver, or else the owner)' \
         '--description - text Description of the collection' \
         '--image - text Image of the collection' \
         '--banner - text Banner of the collection' \
@@ -613,10 +613,10 @@ function __gdn_flags
         '--requests-per-second - text Maximum rate of requests to the node (no limit)' \
         '--block - text List the holders at this block' \
         '--at - text List the holders at this time, such as 2026-11-01T00:00Z'
-    case 'choosing-076c63'
+    case 'choosing-32184b'
       printf '%s\n' '--min - text List only holders with at least this count' \
         '--exclude - file+ Exclude an address, a name, a group, or all entries of a file' \
-        '--per - =per With token, print one line per token instead of per holder' \
+        '--per - =per Print one line per token instead of per holder: token' \
         '--token-id - text List only holders of this token' \
         '--sample - text Draw a random sample of this many holders' \
         '--seed - text Text that seeds the draw (the hash of the block)' \
@@ -627,11 +627,11 @@ function __gdn_flags
         '--to - file File to write, such as tides.car' \
         '--force - - Overwrite an existing archive, but keep its files that can no longer be read' \
         '--whole-directory - - Also archive unreferenced files in the same directories'
-    case 'reading-1f79eb'
+    case 'reading-2b1e76'
       printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
         '--requests-per-second - text Maximum rate of requests to the node (no limit)' \
         '--block - text Block at which to read the tokens (the last final block)' \
-        '--gateway - text+ IPFS gateway that returns blocks; repeatable (the server\'s gateway)' \
+        '--gateway - text+ Trustless IPFS gateway; repeatable (the server\'s gateway)' \
         '--arweave-gateway - text Gateway for ar URLs (https://arweave.net)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)'
     case 'limits-0ec39d'
@@ -689,13 +689,13 @@ function __gdn_flags
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--allow-duplicates - - Mint duplicate rows without a prompt'
-    case 'flags-d2c5d8'
+    case 'flags-ced437'
       printf '%s\n' '--contract -c @collections Address or name of the collection to mint into' \
         '--contract-address ~ @collections Address or name of the collection to mint into' \
         '--contract-addresses ~ @collections Address or name of the collection to mint into' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--sender - @wallets First owner: an address, @name or ENS name (your profile\'s wallet)' \
-        '--sender-wallet-address ~ @wallets First owner: an address, @name or ENS name (your profile\'s wallet)' \
+        '--sender - @wallets Address, @name or ENS name of the first owner (your profile\'s wallet)' \
+        '--sender-wallet-address ~ @wallets Address, @name or ENS name of the first owner (your profile\'s wallet)' \
         '--receiver - @wallets Receiver: an address, @name or ENS name' \
         '--receiver-wallet-address ~ @wallets Receiver: an address, @name or ENS name' \
         '--file -f file JSON request, or - for standard input; flags override its fields' \
@@ -779,10 +779,10 @@ function __gdn_flags
       printf '%s\n' '--timeout - text How long the command may take (no limit)'
     case 'flags-affba8'
       printf '%s\n' '--blockchain -b =blockchain Blockchain of a token'
-    case 'flags-0ea566'
-      printf '%s\n' '--receiver - @wallets Owner of the NFT' \
-        '--owner ~ @wallets Owner of the NFT' \
-        '--receiver-wallet-address ~ @wallets Owner of the NFT' \
+    case 'flags-c4e9eb'
+      printf '%s\n' '--receiver - @wallets Expected owner of the NFT' \
+        '--owner ~ @wallets Expected owner of the NFT' \
+        '--receiver-wallet-address ~ @wallets Expected owner of the NFT' \
         '--blockchain -b =blockchain Blockchain of the NFT' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'verifying-5ceb4e'
@@ -804,7 +804,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-0332cd'
+    case 'flags-69dd9f'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -819,7 +819,7 @@ function __gdn_flags
         '--check-files - - Also check that every file URL returns a file' \
         '--unrevealed - file Also check the placeholder, and apply the rules for unrevealed drops' \
         '--shuffle - - Use a later drand round to assign the rows to NFTs at random (requires --unrevealed)' \
-        '--shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)' \
+        '--shuffle-margin - text Time from sealing the drop to the drand round, at least the time to finality (30m)' \
         '--for - =for Check the rules of a marketplace' \
         '--preview - - Draw the images of the first rows (terminal only)'
     case 'flags-869258'
@@ -900,12 +900,12 @@ function __gdn_flags
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Also check that every file URL returns a file'
-    case 'receivers-442327'
-      printf '%s\n' '--to - file Mint the single row to each receiver in a CSV file (receiver[,count]) or a group (@team)' \
+    case 'receivers-ea0bb1'
+      printf '%s\n' '--to - file Mint the only row to each receiver in a CSV file (receiver[,count]) or a group, such as @team' \
         '--to-stdin - - Read the list of receivers from standard input' \
         '--merge - - Add up the counts of receivers that are listed more than once' \
         '--skip-contracts - - Skip receivers that are contracts or burn addresses'
-    case 'run-a5913a'
+    case 'run-ec44fa'
       printf '%s\n' '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--again - - Mint a finished run again, or rows that were accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
@@ -923,7 +923,7 @@ function __gdn_flags
         '--in-order - - Send rows in the manifest\'s order' \
         '--unrevealed - file Mint with the placeholder metadata in this JSON file, and commit to the rows for `gdn reveal`' \
         '--shuffle - - Use a later drand round to assign the rows to NFTs at random (requires --unrevealed)' \
-        '--shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)'
+        '--shuffle-margin - text Time from sealing the drop to the drand round, at least the time to finality (30m)'
     case 'sending-and-waiting-767588'
       printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
         '--no-wait - - Return when all requests are accepted' \
@@ -941,10 +941,10 @@ function __gdn_flags
         '--max-fee-gwei - text Maximum gas price; the run waits while the price is higher'
     case 'flags-adadad'
       printf '%s\n' '--all - - Include single commands, each as a run of one request'
-    case 'flags-d0d0ef'
+    case 'flags-17b427'
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--watch - - Show changes until nothing is in progress or you press Ctrl-C' \
-        '--costs - - Get the cost of the run so far from its server'
+        '--costs - - Get the current cost of the run from its server'
     case 'flags-090a66'
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--retry-failed - - Also retry rows that were rejected or whose NFT failed'
@@ -1102,7 +1102,7 @@ function __gdn_flags
     case 'cost-61e4fe'
       printf '%s\n' '--price - text Price of the network\'s coin: 3100 (USD) or 3100EUR' \
         '--rpc-url-file - file File with the JSON-RPC URL from which to read the fees of the network'
-    case 'flags-e8321b'
+    case 'flags-cd1130'
       printf '%s\n' '--name - text Name of the wallet (wallet-1, wallet-2, …)' \
         '--count - text Number of wallets, named <name>-1, <name>-2, …' \
         '--offline - - Generate the key on this machine, without a server' \
@@ -1111,16 +1111,16 @@ function __gdn_flags
         '--weak-password - - Accept a password of fewer than 8 characters, for tests' \
         '--show-private-key - - Also print the private key' \
         '--email - text E-mail address of the account (your profile\'s email)' \
-        '--valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
+        '--valid-for - text How long the signed URL is valid, such as 24h; at most 7d'
     case 'flags-081201'
       printf '%s\n' '--name - text Name of the wallet (wallet-1, wallet-2, …)' \
         '--blockchain -b =blockchain Blockchain of a mnemonic (EVM)' \
         '--path - text Derivation path of a mnemonic (m/44\'/60\'/0\'/0/0; Solana m/44\'/501\'/0\'/0\')' \
         '--password-file - file File with the password, or - for standard input' \
         '--weak-password - - Accept a password of fewer than 8 characters, for tests'
-    case 'flags-6d551a'
+    case 'flags-44913c'
       printf '%s\n' '--email - text E-mail address of the account (your profile\'s email)' \
-        '--valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
+        '--valid-for - text How long the signed URL is valid, such as 24h; at most 7d'
     case 'flags-36b1ec'
       printf '%s\n' '--from - file CSV file with the columns name, address and groups, or - for standard input'
     case 'flags-a65d41'
