@@ -19,6 +19,7 @@ import { refuseRenamedReceivers } from './identity/pinned-names.ts'
 import { refuseRenumbered } from './identity/renumbered.ts'
 import { refuseRepeated } from './identity/repeated-rows.ts'
 import { findSecondEdition } from './identity/second-edition.ts'
+import { refuseContentsOfOtherRows } from './minted/contents-of-other-rows.ts'
 import { type EarlierMints, findEarlierMints } from './minted/earlier-mints.ts'
 import { storeRowsOfFinishedRun, takeRenamedRows, withoutRenamed } from './replace-rows.ts'
 import { listPositions, type RequestPlan } from './request-plan.ts'
@@ -92,7 +93,7 @@ export async function prepare(
   if (sends && deps.client !== null) await checkSupply(deps.client, run, options, { gathered, plan, mints })
   const duplicates = sends && plan.rows > 0 ? await findDuplicates(run, gathered, mints) : { count: 0, rows: [] }
   const secondEdition = sends ? await findSecondEdition(run, gathered.rows, listPositions(plan)) : null
-  if (sends) await refuseRepeats(run, options, deps, { gathered, plan, pairs: allPairs })
+  if (sends) await refuseRepeats(run, options, deps, { gathered, plan, pairs: allPairs, mints })
   const { changes } = gathered
   const planned: PlannedEvent = { ...plannedOf(run, plan), changes, notes: mints.notes, duplicates, secondEdition }
   const renamedIds = new Set(renamedPairs.map(({ sent }) => sent))
@@ -106,17 +107,20 @@ export async function prepare(
   }
 }
 
-/** Refuses new rows with the content of an NFT of this run whose own row was removed or edited. */
+/** Refuses new rows with the content of an NFT whose own row was removed or edited. */
 async function refuseRepeats(
   run: StoredRun,
   options: BatchOptions,
   { client }: CheckDeps,
-  { gathered, plan, pairs }: Pick<PreparedRun, 'gathered' | 'plan' | 'pairs'>,
+  { gathered: { rows }, plan, pairs, mints }: Pick<PreparedRun, 'gathered' | 'plan' | 'pairs' | 'mints'>,
 ): Promise<void> {
   if (plan.rows === 0) return
   const paired = new Set(pairs.flatMap(({ sent }) => sent ?? []))
-  const toSend = { rows: gathered.rows, pending: listPositions(plan), paired }
+  const toSend = { rows, pending: listPositions(plan), paired }
   await refuseRepeated(run, options, client, { ...toSend, updatesEdited: options.keepEdited === true })
+  if (client === null) return
+  const nfts = mints.differing.map(({ row: { key }, nftGdnId }) => ({ key, nftGdnId }))
+  await refuseContentsOfOtherRows(run, options, client, { rows, pending: listPositions(plan), nfts })
 }
 
 /**

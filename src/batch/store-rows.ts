@@ -46,7 +46,7 @@ async function storeAdoptedRows(
   { gathered, plan, adopted }: { gathered: RowSet; plan: RequestPlan; adopted: AdoptedRow[] },
 ): Promise<void> {
   const isDynamic = run.drop.setId === null && (await areNftsDynamic(adopted, options, deps))
-  const mints = { listed: null, adopted, relabeled: [], notes: [] }
+  const mints = { listed: null, adopted, relabeled: [], differing: [], notes: [] }
   await enterRows(run, options, { gathered, plan, mints, pairs: [], replacedOperationIds: [] })
   if (isDynamic) await run.write((sql) => updateDrop(sql, run.id, { dynamic: 1 }))
   const context = new RunContext(options, deps, run)

@@ -4,11 +4,13 @@ import { readManifestRows, refuseTypedRow } from '../batch/gather.ts'
 import { findReplacedOperationIds, pairRows } from '../batch/identity/check-rows.ts'
 import { pinStoredNames, refuseRenamedReceivers } from '../batch/identity/pinned-names.ts'
 import { refuseRepeated } from '../batch/identity/repeated-rows.ts'
+import { refuseContentsOfOtherRows } from '../batch/minted/contents-of-other-rows.ts'
 import { newDuplicates } from '../batch/rows/duplicate-rows.ts'
 import { checkMarkerRoom } from '../batch/rows/marker.ts'
 import type { Duplicates } from '../batch/types.ts'
 import { refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import { learnSupport } from '../client/learn-support.ts'
+import { nftsThatKeepContent } from '../state/plan-tables.ts'
 import { countByState } from '../state/row-outcomes.ts'
 import { readRowPage, readRowPages } from '../state/rows.ts'
 import { createTables } from '../state/temporary-tables.ts'
@@ -161,6 +163,8 @@ async function refuseEditedRows(
   }
   const checked = { rows: 'draft', pending: tally.mints, paired: paired.operations, updatesEdited: !onlyMints } as const
   await refuseRepeated(run, options, deps.client, checked)
+  const nfts = await run.state.scratch((sql) => nftsThatKeepContent(sql, onlyMints))
+  await refuseContentsOfOtherRows(run, options, deps.client, { rows: 'draft', pending: tally.mints, nfts })
   if (options.newRows === true) return
   await findReplacedOperationIds(run, options, deps.client, { rows: 'draft', paired })
 }

@@ -164,6 +164,18 @@ export function findRowsOfOtherNfts(sql: Sql, rows: RowLocation): (ExchangedRow 
   )
 }
 
+/**
+ * Returns the NFTs whose rows have other content, and that the plan doesn't update: with `onlyMints`, all of them;
+ * otherwise, those that another user changed.
+ */
+export function nftsThatKeepContent(sql: Sql, onlyMints: boolean): { key: string; nftGdnId: string }[] {
+  return sql.all(
+    `SELECT r.key, c.change ->> 'nftGdnId' AS nftGdnId FROM temp.changes c JOIN temp.draft r ON r.position = c.position
+      WHERE c.change ->> 'want' = 'update' AND nftGdnId IS NOT NULL AND (? OR c.change ->> 'action' = 'drift')`,
+    onlyMints ? 1 : 0,
+  )
+}
+
 export function addBurn(sql: Sql, position: number, change: object): void {
   sql.run('INSERT INTO temp.burns VALUES (?, ?)', position, JSON.stringify(change))
 }

@@ -486,6 +486,11 @@ export class Machine {
     return await this.#withPlan(rows, { ...more, isSaved: saved !== null }, saved, describe)
   }
 
+  /** Makes the checks before the mints of a plan. */
+  async checkMints(rows: readonly ManifestRow[], how: { onlyMints: boolean }): Promise<void> {
+    await this.#withPlan(rows, {}, null, (plan) => plan.refuseEdited(how))
+  }
+
   /** Makes the changes of a plan, without mints. */
   async apply(
     rows: readonly ManifestRow[],

@@ -56,7 +56,7 @@ export async function refuseRepeated(
   if (existing.size > 0) throw repeatedRowsError(drop.name, [...existing.values()])
 }
 
-function repeatedRowsError(run: string, repeated: readonly RepeatedRow[]): GdnError {
+export function repeatedRowsError(run: string, repeated: readonly RepeatedRow[]): GdnError {
   const rows = repeated.toSorted((a, b) => a.line - b.line)
   const listed = rows.slice(0, MAX_LINES).map(({ line, mintedKey }) => {
     const owner = isContentKey(mintedKey) ? 'a row without an ID' : `row ${formatKey(mintedKey)}`

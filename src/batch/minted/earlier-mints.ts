@@ -37,6 +37,8 @@ export interface EarlierMints {
   adopted: AdoptedRow[]
   /** The rows whose label on the server will be replaced. */
   relabeled: OtherLabel[]
+  /** The adopted rows whose NFTs have other content. */
+  differing: readonly AdoptedRow[]
   notes: string[]
 }
 
@@ -80,7 +82,7 @@ export async function findEarlierMints(
   const { drop } = run
   const { client } = deps
   const isNew = drop.setId === null
-  const mints: EarlierMints = { listed: null, adopted: [], relabeled: [], notes: [] }
+  const mints: EarlierMints = { listed: null, adopted: [], relabeled: [], differing: [], notes: [] }
   if (options.reconcileOnly === true) {
     if (client !== null) mints.adopted = await findMintedElsewhere(run, options, client, gathered)
     return mints
@@ -106,6 +108,7 @@ export async function findEarlierMints(
   const asksForReferences = searches.references && (await mayBeKnown(start, mints.listed))
   const fromServer = asksForReferences ? await knownReferences(run, options, client, { gathered, plan }) : null
   mints.adopted = fromServer?.rows ?? []
+  mints.differing = fromServer?.differing ?? []
   mints.notes.push(...(fromServer?.notes ?? []))
   mints.relabeled = [...labeledPairs, ...(fromServer?.relabeled ?? [])]
   if (mints.relabeled.length > 0) mints.notes.push(formatRelabelNote(mints.relabeled))
@@ -345,7 +348,7 @@ async function* selectedRows(run: StoredRun, { rows, positions }: RowSelection):
 }
 
 /** Searches for the content of rows among NFTs without a record in the state. */
-async function lookUpRows(
+export async function lookUpRows(
   run: StoredRun,
   selection: RowSelection,
   source: RecordSource,

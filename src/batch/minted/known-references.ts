@@ -25,6 +25,8 @@ export interface RowsOnServer {
   rows: AdoptedRow[]
   /** The rows whose label on the server will be replaced. */
   relabeled: OtherLabel[]
+  /** The rows whose NFTs have other content. Empty if the caller has already compared the rows (`keepEdited`). */
+  differing: readonly AdoptedRow[]
   notes: string[]
 }
 
@@ -74,14 +76,14 @@ export async function knownReferences(
   if (rowsWithAddedId.length > 0) throw existingIdsError(rowsWithAddedId, run.drop.name)
   refuseMintedElsewhere(labeled, options)
   const knownCount = adopted.length + unverifiedRows.length
-  const notes = await refuseOtherContents(run, client, options, {
+  const { notes, differing } = await refuseOtherContents(run, client, options, {
     rows: gathered.rows,
     doubtful: unverifiedRows,
     named: knownCount,
   })
   const rows = adopted.concat(unverifiedRows)
   if (run.drop.dynamic && adopt !== true) await refuseStaticNfts(client, rows, signal)
-  return { rows, relabeled: labeled, notes }
+  return { rows, relabeled: labeled, differing, notes }
 }
 
 const toRowDetails = ({ key, row }: StoredRow) => ({ key: formatKey(key), line: row.line })

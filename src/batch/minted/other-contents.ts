@@ -20,7 +20,7 @@ import { hashContents, isOwnedBy } from './lookup.ts'
  * contents or the values of a column.
  *
  * @param named number of rows whose IDs belong to NFTs
- * @returns notes about rows that may have exchanged values
+ * @returns the permitted rows with different content, and notes about rows that may have exchanged values
  * @throws GdnError `seems_minted`, `edited_rows`
  */
 export async function refuseOtherContents(
@@ -28,20 +28,21 @@ export async function refuseOtherContents(
   client: BatchClient,
   options: BatchOptions,
   { rows, doubtful, named }: { rows: RowLocation; doubtful: readonly AdoptedRow[]; named: number },
-): Promise<string[]> {
+): Promise<{ differing: AdoptedRow[]; notes: string[] }> {
   const { adopt = false, allowExchanged = false } = options
   const differing = await findDifferingRows(run, client, options, doubtful)
-  if (differing.length === 0) return []
+  if (differing.length === 0) return { differing, notes: [] }
   const exchanged = await run.state.scratch((sql) => findRowsOfOtherNfts(sql, rows))
   if (exchanged.length > 0 && !allowExchanged) throw exchangedContentsError(exchanged)
   if (adopt) {
     const judged = { rows, named, isAllowed: allowExchanged }
-    return (await run.state.scratch((sql) => refuseExchanged(sql, run.drop, judged))).notes
+    const { notes } = await run.state.scratch((sql) => refuseExchanged(sql, run.drop, judged))
+    return { differing, notes }
   }
   const permitted = new Set(exchanged.map(({ position }) => position))
   const refused = differing.filter(({ row }) => !permitted.has(row.position))
   if (refused.length > 0) throw otherNftsError(refused)
-  return []
+  return { differing, notes: [] }
 }
 
 /** Returns the rows whose content differs from their NFTs, and fills temporary tables with the differences. */

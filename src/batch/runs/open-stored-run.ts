@@ -259,7 +259,7 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
 export const isFinished = ({ drop, counts }: StoredRun): boolean => drop.endedAt !== null && countOpenRows(counts) === 0
 
 /**
- * Refuses to resume a run with another manifest if most of the sent rows differ. Otherwise, the rows of another
+ * Refuses to resume a run with another manifest if at least half of the sent rows differ. Otherwise, the rows of another
  * drop with the same IDs would count as edited, and would never be minted.
  *
  * @throws GdnError `edited_rows`
@@ -272,7 +272,7 @@ export async function refuseOtherManifest(
   const { accepted, deployed, unknown } = run.counts
   const { id, name } = run.drop
   const sent = accepted + deployed + unknown
-  const isAlike = keptAccepted === 0 || keptAccepted + removed <= sent / 2
+  const isAlike = keptAccepted === 0 || keptAccepted + removed < sent / 2
   if (isAlike || adopt === true || keepEdited === true || isListDrop(run.drop)) return
   const { manifest = null } = (await run.read((sql) => readDrop(sql, id))) ?? {}
   if (manifest === null || manifest === manifestPath) return
