@@ -32,7 +32,7 @@ export async function checkPlan(planning: PlanState): Promise<string | null> {
  * @throws GdnError `already_accepted` if another run on this machine has the rows to mint or the NFTs to change
  */
 async function refuseRowsOfOthers({ store, options, pairs, tally: { counts, mints } }: PlanState): Promise<void> {
-  if (counts.update + counts.transfer > 0) await store.state.scratch((sql) => refuseNftsOfOthers(sql, store))
+  if (counts.update + counts.transfer > 0) await store.state.scratch((sql) => refuseNftsOfOthers(sql, store, options))
   // Edited rows are checked by `refuseEditedRows` when the plan is applied.
   const checked = { rows: 'draft', isRead: true, pending: mints, renamed: pairs.renamedPairs } as const
   await store.read((sql) => refuseClaimedRows(sql, store, { ...options, newRows: true }, checked))
