@@ -301,7 +301,9 @@ export function refuseFinished(store: StoredRun, { keptAccepted, ...changes }: M
   const outcome = failed === 0 ? rows : `${rows}, ${failed} failed`
   throw new GdnError('run_finished', `the run ${drop.name} is finished: ${outcome}`, {
     hint:
-      drop.reading.shuffle === undefined ? 'To mint all rows of this manifest a second time, add --again.' : undefined,
+      drop.reading.shuffle === undefined
+        ? 'To mint all rows of this manifest a second time, run `gdn batch mint` with --again.'
+        : undefined,
     details: {
       ...{ run: drop.name, run_id: drop.id, deployed, failed, kept_accepted: keptAccepted },
       ...{ removed, removed_unsent: removedUnsent, removed_failed: removedFailed },
