@@ -35,7 +35,7 @@ import { type RequestPlan, RequestPlanBuilder } from './request-plan.ts'
 import { namedTwiceIssue, renumberBurnedCopies } from './rows/duplicate-rows.ts'
 import { parseStoredRow, RowNamer, type StoredRow } from './rows/manifest-row.ts'
 import { checkMarkerRoom } from './rows/marker.ts'
-import { noCounts, STATUS, withTotal } from './rows/row-counts.ts'
+import { isUnsent, noCounts, STATUS, withTotal } from './rows/row-counts.ts'
 import { formatKey, isContentKey } from './rows/row-key.ts'
 import { hasNames } from './rows/row-text.ts'
 import type { StoredRun } from './runs/stored-run.ts'
@@ -98,6 +98,8 @@ export const noManifestChanges = (): ManifestChanges => ({
   changed: 0,
   keptAccepted: 0,
   removed: 0,
+  removedUnsent: 0,
+  removedFailed: 0,
   examples: [],
 })
 
@@ -347,7 +349,9 @@ export async function compareWithStoredRows(
     changes[kind]++
     differing.push(difference)
     if (kind !== 'changed' && key.endsWith('#1')) receivers[kind]++
-    if (kind === 'changed' && was !== null && was !== 'failed') changes.keptAccepted++
+    if (kind === 'changed' && !isUnsent(was) && was !== 'failed') changes.keptAccepted++
+    if (kind === 'removed' && isUnsent(was)) changes.removedUnsent++
+    if (kind === 'removed' && (was === 'failed' || was === 'absent')) changes.removedFailed++
     if (changes.examples.length >= MAX_CHANGE_EXAMPLES) continue
     const from = kind === 'removed' ? { set: setId } : rows
     const [record] = isContentKey(key) ? await state.read((sql) => readRowPage(sql, from, position - 1, 1)) : []

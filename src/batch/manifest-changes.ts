@@ -6,6 +6,7 @@ import { areOnOtherLines, readRowPage, readRowPages, readRowsAt } from '../state
 import { compareWithStoredRows, readManifestRows } from './gather.ts'
 import { pinStoredNames } from './identity/pinned-names.ts'
 import { parseStoredRow } from './rows/manifest-row.ts'
+import { isUnsent } from './rows/row-counts.ts'
 import { formatKey } from './rows/row-key.ts'
 import { StoredRun } from './runs/stored-run.ts'
 import type { BatchOptions, Items, ManifestChanges, Run } from './types.ts'
@@ -22,6 +23,10 @@ export interface ManifestComparison {
   isRearranged: boolean
   /** Number of failed rows that were edited, or that are no longer in the manifest. */
   failed: number
+  /** Numbers of rows without a sent request that were edited, or that are no longer in the manifest. */
+  unsent: { edited: number; removed: number }
+  /** Number of absent rows that were edited, or that are no longer in the manifest. */
+  absent: number
   /** The rows of the manifest that are new or whose content differs from the run. */
   rows: { kind: 'new' | 'edited'; key: string; line: number; title: string }[]
 }
@@ -59,9 +64,15 @@ export async function compareManifestWithRun(
       return { kind, key: formatKey(record.key), line, title: metadata.title }
     })
     const edited = new Set(differing.flatMap(({ kind, key }) => (kind === 'changed' ? key : [])))
-    const failed = differing.filter((row) => row.kind !== 'added' && row.state === 'failed').length
+    const inState = (state: 'failed' | 'absent') =>
+      differing.filter((row) => row.kind !== 'added' && row.state === state).length
+    const unsent = {
+      edited: differing.filter(({ kind, state: was }) => kind === 'changed' && isUnsent(was)).length,
+      removed: changes.removedUnsent,
+    }
     const isRearranged = await state.read((sql) => areOnOtherLines(sql, drop))
-    return { changes: differing.length === 0 ? null : changes, edited, isRearranged, failed, rows }
+    const counts = { failed: inState('failed'), absent: inState('absent'), unsent }
+    return { changes: differing.length === 0 ? null : changes, edited, isRearranged, ...counts, rows }
   } finally {
     state?.close()
   }

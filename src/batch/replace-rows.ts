@@ -75,7 +75,7 @@ export async function takeRenamedRows(run: StoredRun, rows: RowLocation, mints: 
  * @param edited rows whose key and content changed
  */
 export function withoutRenamed(
-  { added, changed, keptAccepted, removed, receivers, examples }: ManifestChanges,
+  { added, changed, keptAccepted, removed, removedUnsent, removedFailed, receivers, examples }: ManifestChanges,
   renamed: readonly Pair[],
   edited: readonly Pair[],
 ): ManifestChanges {
@@ -92,6 +92,8 @@ export function withoutRenamed(
     changed: changed + edited.length,
     keptAccepted: keptAccepted + edited.length,
     removed: Math.max(0, removed - renamed.length),
+    removedUnsent,
+    removedFailed,
     receivers,
     examples: [...unaffected, ...editedExamples].slice(0, MAX_CHANGE_EXAMPLES),
   }

@@ -288,7 +288,12 @@ export interface ManifestChanges {
   /** Number of rows with an `id` whose content changed. Of these, `keptAccepted` rows won't be sent again. */
   changed: number
   keptAccepted: number
+  /** Number of rows that are no longer in the manifest. Rows of the next two fields have no NFT. */
   removed: number
+  /** Number of removed rows that were never sent. */
+  removedUnsent: number
+  /** Number of removed rows that failed or are absent. */
+  removedFailed: number
   /** For a list of receivers, the numbers of receivers that were added and removed. */
   receivers?: { added: number; removed: number } | undefined
   /** The first rows that were added, changed or removed, by ID or title, for messages. */

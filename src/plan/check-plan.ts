@@ -32,7 +32,7 @@ export async function checkPlan(planning: PlanState): Promise<string | null> {
  * @throws GdnError `already_accepted` if another run on this machine has the rows to mint or the NFTs to change
  */
 async function refuseRowsOfOthers({ run, options, pairs, tally: { counts, mints } }: PlanState): Promise<void> {
-  if (counts.update + counts.transfer > 0) await run.state.scratch((sql) => refuseNftsOfOthers(sql, run))
+  if (counts.update + counts.transfer > 0) await run.state.scratch((sql) => refuseNftsOfOthers(sql, run, options))
   // Edited rows are checked by `refuseEditedRows` when the plan is applied.
   const checked = { rows: 'draft', isRead: true, pending: mints, renamed: pairs.renamedPairs } as const
   await run.read((sql) => refuseClaimedRows(sql, run, { ...options, newRows: true }, checked))

@@ -143,10 +143,10 @@ describe('two runs with the same rows in one collection', () => {
     await writeFile(jan.manifestPath, '')
     await machine.run(server, rowsUpTo(2), jan)
     const other =
-      /^If this manifest is another drop, add --run <name> --again to mint them a second time\.\nIf this manifest is another edition of that run's manifest, use only one of the two manifests\.$/m
+      /^If this manifest is another drop, run `gdn batch mint` with --run <name> --again to mint them a second time\.\nIf this manifest is another edition of \S*jan\.csv, use only one of the two manifests\. To continue with that one, run `gdn plan \S*jan\.csv --contract 0x\w+ --blockchain \w+`\.$/m
     await expect(machine.run(server, rowsUpTo(2), B)).rejects.toMatchObject({ hint: expect.stringMatching(other) })
     await expect(machine.run(server, rowsUpTo(2), { ...jan, runName: 'feb' })).rejects.toMatchObject({
-      hint: expect.stringMatching(/^To mint them a second time, add --again\.$/m),
+      hint: expect.stringMatching(/^To mint them a second time, run `gdn batch mint` with --again\.$/m),
     })
   })
 
@@ -158,12 +158,12 @@ describe('two runs with the same rows in one collection', () => {
     const more = machine.run(server, rowsUpTo(4), B)
     await expect(more).rejects.toMatchObject({
       hint: expect.stringMatching(
-        /^To mint only the other 2 rows, remove these rows from the manifest\.\nIf this .* add --run <name> --again to mint all rows, including these a second time\.$/m,
+        /^To mint only the other 2 rows, remove these rows from the manifest\.\nIf this .* run `gdn batch mint` with --run <name> --again to mint all rows, including these a second time\.$/m,
       ),
     })
     await expect(machine.run(server, rowsUpTo(3), { ...B, runName: 'feb' })).rejects.toMatchObject({
       hint: expect.stringMatching(
-        /^To mint only the other row, remove these rows from the manifest\.\nTo mint all rows, including these a second time, add --again\.$/m,
+        /^To mint only the other row, remove these rows from the manifest\.\nIf this .* use only one of the two manifests\..*\nTo mint all rows, including these a second time, run `gdn batch mint` with --again\.$/m,
       ),
     })
   })

@@ -245,6 +245,28 @@ describe('gdn plan and apply against a backend', () => {
     expect(await one.plan(csv(['a', 'Dusk', ALICE]))).toEqual(['update update a, title Dawn → Dusk'])
   })
 
+  test('names the manifest to use instead of its edited copy, and no flag that plan and apply lack', async () => {
+    const collection = await collectionOf({ dynamic: true })
+    const one = await machine(collection)
+    await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', ALICE]))
+    await mkdir(one.path('other'))
+    await writeFile(one.path('other/drop.csv'), csv(['a', 'Noon', ALICE], ['b', 'Dusk', ALICE]))
+    const refused = async (...argv: string[]) => {
+      const target = ['-c', collection.address, '-b', 'polygon', '--json']
+      const { stderr } = await one.cli(...argv, one.path('other/drop.csv'), ...target)
+      return JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error.hint
+    }
+    const edition = /another edition of \S+drop\.csv, use only one of the two manifests\. .*run `gdn (plan [^`]+)`/
+    for (const argv of [['plan'], ['apply', '--yes']]) {
+      const [, plan = ''] = edition.exec(await refused(...argv)) ?? []
+      expect(await one.cli(...plan.split(' '))).toMatchObject({ code: 0 })
+      const hint = await refused(...argv, '--run', 'b')
+      expect(hint).toMatch(edition)
+      expect(hint).toContain('run `gdn batch mint` with --again.')
+      expect(hint).not.toContain('add --again')
+    }
+  })
+
   test('says that a row without an id vanished when it was edited', async () => {
     const collection = await collectionOf()
     const one = await machine(collection)

@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import { sha256OfFileSync } from '../../core/sha256-of-file.ts'
+import { shellWord } from '../../core/shell-word.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import {
@@ -50,6 +51,8 @@ interface OtherClaims {
   hasOtherContent: boolean
   /** The path of another run's manifest if that file no longer exists, or null. */
   missingManifest: string | null
+  /** The hint for a manifest that is another edition of another run's manifest. Null if no such manifest exists. */
+  edition: string | null
   /**
    * Hints on how to take over another run whose manifest was moved, and on how to resume a run of this manifest. Each
    * hint has a reason: the rows of this run have the same content as that run's rows, or only the same IDs, or both
@@ -138,6 +141,7 @@ export function refuseClaimedRows(sql: Sql, run: StoredRun, options: BatchOption
       if (!claimed.resumeCommands.has(other.name))
         claimed.resumeCommands.set(other.name, formatResumeIfOpen(sql, other))
       addClaimedRow(claimed, row, other, { move: moveHint, hasContent, goOn: sameManifestHint })
+      claimed.edition ??= formatEditionHint(drop, other, options)
     }
     if (isNew) {
       for (const { key, line } of rowsWithOtherIds(sql))
@@ -160,6 +164,7 @@ const noClaims = (): OtherClaims => ({
   haveOtherManifests: true,
   hasOtherContent: false,
   missingManifest: null,
+  edition: null,
   hintReasons: new Map(),
 })
 
@@ -215,7 +220,7 @@ export function isAnotherDrop(drop: Drop, other: Drop): boolean {
  *
  * @throws GdnError `already_accepted`
  */
-export function refuseNftsOfOthers(sql: Sql, run: StoredRun): void {
+export function refuseNftsOfOthers(sql: Sql, run: StoredRun, options: BatchOptions): void {
   const { drop } = run
   const collections = new Set(run.collections(sql))
   const otherDrops = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
@@ -227,13 +232,30 @@ export function refuseNftsOfOthers(sql: Sql, run: StoredRun): void {
     throw new GdnError('already_accepted', `${many} to another run of this collection: ${other.name}`, {
       hint: [
         `Nothing was sent. ${formatMoveHint(drop, other, otherDrops) ?? ''}`.trimEnd(),
+        formatEditionHint(drop, other, options),
         'If this manifest is another drop, add --run <name>.',
-      ].join('\n'),
+      ]
+        .filter((hint) => hint !== null)
+        .join('\n'),
       details: {
         rows: rows.slice(0, MAX_LISTED_ROWS).map(({ key, line }) => ({ key: formatKey(key), line, run: other.name })),
       },
     })
   }
+}
+
+/**
+ * Returns the hint for a manifest that is another edition of another run's manifest, such as an edited copy. Returns
+ * null if the other run has no other manifest.
+ */
+function formatEditionHint(drop: Drop, other: Drop, { serverFlags = '' }: BatchOptions): string | null {
+  const { manifest, runName, contract, blockchain } = other
+  if (manifest === null || manifest === drop.manifest || !existsSync(manifest)) return null
+  const only = `If this manifest is another edition of ${manifest}, use only one of the two manifests.`
+  // `gdn plan` can't read a list of receivers.
+  if (isListDrop(other)) return only
+  const run = runName === null ? '' : ` --run ${shellWord(runName)}`
+  return `${only} To continue with that one, run \`gdn plan ${shellWord(manifest)} --contract ${contract} --blockchain ${blockchain}${run}${serverFlags}\`.`
 }
 
 /**
@@ -329,7 +351,7 @@ function addClaimedRow(
  */
 function formatMintHint(
   drop: Drop,
-  { haveOtherManifests, hasOtherContent, missingManifest }: OtherClaims,
+  { haveOtherManifests, hasOtherContent, missingManifest, edition }: OtherClaims,
   otherCount: number,
 ): string {
   // See `isAnotherDrop`.
@@ -340,15 +362,17 @@ function formatMintHint(
   const isSecond = runName !== null || !haveOtherManifests
   const all = isListDrop(drop) ? 'mint to all receivers, including these' : 'mint all rows, including these'
   const action = otherCount === 0 ? 'mint them a second time' : `${all} a second time`
+  const useOne = edition === null ? [] : [edition]
   if (!isSecond) {
     return [
       hasOtherContent
         ? 'If this manifest is another drop, add --run <name>. gdn then mints every row whose content differs, even if its ID is the same.'
-        : `If this manifest is another drop, add --run <name> --again to ${action}.`,
-      "If this manifest is another edition of that run's manifest, use only one of the two manifests.",
+        : `If this manifest is another drop, run \`gdn batch mint\` with --run <name> --again to ${action}.`,
+      ...useOne,
     ].join('\n')
   }
-  return `To ${action}, add ${runName === null ? '--run <name> --again' : '--again'}.`
+  const flags = runName === null ? '--run <name> --again' : '--again'
+  return [...useOne, `To ${action}, run \`gdn batch mint\` with ${flags}.`].join('\n')
 }
 
 function alreadyAcceptedError(claimed: OtherClaims, drop: Drop, otherCount: number): GdnError {

@@ -73,7 +73,7 @@ export async function listCollection(
     if (isNeeded && error.code !== 'refused' && error.code !== 'forbidden') {
       throw error.with({
         message: `can't list the NFTs of the collection: ${error.message}`,
-        hint: `Nothing was sent.${error.hint === undefined ? '' : ` ${error.hint}`} To skip this check, add --no-lookup.`,
+        hint: `Nothing was sent.${error.hint === undefined ? '' : ` ${error.hint}`} To skip this check, run \`gdn batch mint\` with --no-lookup.`,
       })
     }
     notes.push(

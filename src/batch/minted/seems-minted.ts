@@ -166,7 +166,10 @@ export async function revealedByOthersError(matches: AsyncIterable<FoundRow>): P
     'already_accepted',
     `${count(rowCount, 'row')} of the manifest ${rowCount === 1 ? 'was' : 'were'} minted unrevealed by another run of this collection, and revealed later`,
     {
-      hint: [`Nothing was sent. ${RENAMED_MANIFEST_HINT}`, 'To mint the rows a second time, add --again.'].join('\n'),
+      hint: [
+        `Nothing was sent. ${RENAMED_MANIFEST_HINT}`,
+        'To mint the rows a second time, run `gdn batch mint` with --again.',
+      ].join('\n'),
       details: { rows, count: rowCount },
     },
   )

@@ -57,10 +57,18 @@ function markerFault({ line, metadata }: ManifestRow, marker: string): ManifestI
   const field = `extra:${marker}`
   if (Object.hasOwn(metadata, marker) || metadata.file_fields.some(({ key }) => key === marker)) {
     const message = `${JSON.stringify(marker)} is the marker key, but the manifest already uses it`
-    return { issue: { place: { line, field }, message, hint: 'Choose another key with --marker-key.' } }
+    return {
+      issue: {
+        place: { line, field },
+        message,
+        hint: 'Rename the key in the manifest, or run `gdn batch mint` with another --marker-key.',
+      },
+    }
   }
   const items = countMetadataItems(metadata)
   if (items < MAX_METADATA_ITEMS) return null
   const message = `has ${items} metadata items, which leaves no room for the marker: at most ${MAX_METADATA_ITEMS} are allowed`
-  return { issue: { place: { line, field }, message, hint: 'Remove an item, or omit --marker-key.' } }
+  return {
+    issue: { place: { line, field }, message, hint: 'Remove an item, or run `gdn batch mint` without --marker-key.' },
+  }
 }

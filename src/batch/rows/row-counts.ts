@@ -19,6 +19,9 @@ export const STATUS: Readonly<Record<OperationState, RowStatus>> = {
   failed: 'failed',
 }
 
+/** Returns whether a row was never sent, given the state of its operation: null if it has no operation. */
+export const isUnsent = (state: OperationState | null): boolean => state === null || STATUS[state] === 'pending'
+
 export const noCounts = (): RowCounts => ({ total: 0, pending: 0, unknown: 0, accepted: 0, deployed: 0, failed: 0 })
 
 /** Returns the number of rows that are neither deployed nor failed. */

@@ -267,18 +267,19 @@ export const isFinished = ({ drop, counts }: StoredRun): boolean => drop.endedAt
 export async function refuseOtherManifest(
   run: StoredRun,
   { manifestPath, adopt, keepEdited }: BatchOptions,
-  { keptAccepted, removed }: ManifestChanges,
+  { keptAccepted, removed, removedUnsent }: ManifestChanges,
 ): Promise<void> {
   const { accepted, deployed, unknown } = run.counts
   const { id, name } = run.drop
   const sent = accepted + deployed + unknown
-  const isAlike = keptAccepted === 0 || keptAccepted + removed < sent / 2
+  const differing = keptAccepted + removed - removedUnsent
+  const isAlike = keptAccepted === 0 || differing < sent / 2
   if (isAlike || adopt === true || keepEdited === true || isListDrop(run.drop)) return
   const { manifest = null } = (await run.read((sql) => readDrop(sql, id))) ?? {}
   if (manifest === null || manifest === manifestPath) return
   throw new GdnError(
     'edited_rows',
-    `the run ${name} has another manifest (${manifest}), and ${keptAccepted + removed} of its ${count(sent, 'sent row')} differ in this manifest`,
+    `the run ${name} has another manifest (${manifest}), and ${differing} of its ${count(sent, 'sent row')} differ in this manifest`,
     {
       hint: 'Nothing was sent. If this manifest is another drop, add --run <name> with another name. If it replaces the manifest of the run, run `gdn apply` with the same flags.',
       details: { run: name, manifest },
@@ -291,7 +292,8 @@ export async function refuseOtherManifest(
  *
  * @throws GdnError `run_finished` if no work remains
  */
-export function refuseFinished(run: StoredRun, { keptAccepted, removed }: ManifestChanges): void {
+export function refuseFinished(run: StoredRun, { keptAccepted, ...changes }: ManifestChanges): void {
+  const { removed, removedUnsent, removedFailed } = changes
   if (!isFinished(run)) return
   const { drop, counts } = run
   const { failed, deployed } = counts
@@ -299,9 +301,12 @@ export function refuseFinished(run: StoredRun, { keptAccepted, removed }: Manife
   const outcome = failed === 0 ? rows : `${rows}, ${failed} failed`
   throw new GdnError('run_finished', `the run ${drop.name} is finished: ${outcome}`, {
     hint:
-      drop.reading.shuffle === undefined ? 'To mint all rows of this manifest a second time, add --again.' : undefined,
+      drop.reading.shuffle === undefined
+        ? 'To mint all rows of this manifest a second time, run `gdn batch mint` with --again.'
+        : undefined,
     details: {
-      ...{ run: drop.name, run_id: drop.id, deployed, failed, kept_accepted: keptAccepted, removed },
+      ...{ run: drop.name, run_id: drop.id, deployed, failed, kept_accepted: keptAccepted },
+      ...{ removed, removed_unsent: removedUnsent, removed_failed: removedFailed },
       // Without a fingerprint, the manifest may have local files that weren't recorded, for example because there were
       // too many.
       has_local_files: drop.localFiles.length > 0 || (drop.fingerprint === null && drop.manifest !== null),

@@ -4,7 +4,6 @@ import { basename, extname, resolve, sep } from 'node:path'
 import { isSameAddress } from '../../api/same-address.ts'
 import { GdnError } from '../../core/errors.ts'
 import { seemsActive } from '../../core/lock-holder.ts'
-import { isLoopbackUrl } from '../../core/parse-url.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import {
   type Drop,
@@ -137,13 +136,14 @@ export async function listRuns(stateDir: string): Promise<Run[]> {
  * @param collection limits the search to runs in this collection
  * @param contract selects one of several matching runs
  * @param cwd the base of a relative path. Default: the working directory of the process
+ * @param serverFlags returns the flags with which other commands reach a run's server, such as ` --local`
  * @throws GdnError `not_found_locally` if no run matches or if several match. `details` lists the runs to choose from,
  *   if there are any
  */
 export async function openRun(
   stateDir: string,
   nameOrPath: string,
-  { server, collection, contract, cwd = '' }: { contract?: string | undefined; cwd?: string } & RunFilter = {},
+  { server, collection, contract, cwd = '', serverFlags = async () => '' }: RunSearch = {},
 ): Promise<Run> {
   const all = await listRuns(stateDir)
   const path = resolve(cwd, nameOrPath)
@@ -167,7 +167,10 @@ export async function openRun(
   const find = (ways: typeof exact) =>
     ways.map((isMatch) => runs.filter(isMatch)).find((matching) => matching.length > 0)
   const candidates =
-    find(exact) ?? (await refuseOtherPaths({ wanted: nameOrPath, path, realPath, all, limits })) ?? find(byName) ?? []
+    find(exact) ??
+    (await refuseOtherPaths({ wanted: nameOrPath, path, realPath, all, limits, serverFlags })) ??
+    find(byName) ??
+    []
   const named = contract === undefined ? [] : candidates.filter((run) => isSameAddress(run.contractAddress, contract))
   const fits = named.length > 0 ? named : candidates
   const [newest] = fits
@@ -183,6 +186,14 @@ export async function openRun(
     hint: formatSelectionHint(fits, newest),
     details: detailsOf(fits),
   })
+}
+
+type ServerFlagsOf = (run: Run) => Promise<string>
+
+interface RunSearch extends RunFilter {
+  contract?: string | undefined
+  cwd?: string
+  serverFlags?: ServerFlagsOf
 }
 
 interface RunFilter {
@@ -205,12 +216,14 @@ async function refuseOtherPaths({
   realPath,
   all,
   limits: { server, collection },
+  serverFlags,
 }: {
   wanted: string
   path: string
   realPath: string
   all: readonly Run[]
   limits: RunFilter
+  serverFlags: ServerFlagsOf
 }): Promise<undefined> {
   const file = shownPath(nameOrPath)
   const ofPath = all.filter(({ manifestPath }) => manifestPath === realPath)
@@ -242,7 +255,9 @@ async function refuseOtherPaths({
   )
   const [other] = namesakes
   throw new GdnError('not_found_locally', `there is no run of ${file} on this machine`, {
-    hint: other === undefined ? formatRenamedHint(file, all) : formatFileHint(file, other, namesakes),
+    hint: await (other === undefined
+      ? formatRenamedHint(file, all, serverFlags)
+      : formatFileHint(file, other, namesakes, serverFlags)),
     details: namesakes.length === 0 ? undefined : detailsOf(namesakes),
   })
 }
@@ -252,7 +267,7 @@ const lacksManifest = ({ manifestPath }: Run): boolean => manifestPath !== null 
 const MAX_RENAMED_HINTS = 3
 
 /** Returns the hint for a file that may be the renamed manifest of a run. */
-function formatRenamedHint(file: string, all: readonly Run[]): string {
+async function formatRenamedHint(file: string, all: readonly Run[], serverFlags: ServerFlagsOf): Promise<string> {
   const isNewest = (run: Run) => run === all.find(({ family }) => family === run.family)
   const gone = all.filter((run) => isNewest(run) && lacksManifest(run)).slice(0, MAX_RENAMED_HINTS)
   const lists = all.filter((run) => isNewest(run) && readStoredList(run) !== null).slice(0, MAX_RENAMED_HINTS)
@@ -260,9 +275,12 @@ function formatRenamedHint(file: string, all: readonly Run[]): string {
     return ['These runs have a list of receivers:', ...lists.map(describeRun), NO_RUN_HINT].join('\n')
   }
   if (gone.length === 0) return NO_RUN_HINT
+  const commands = gone.map(
+    async (run) => `  ${run.name} (${run.manifestPath}): ${howToStorePath(file, run, await serverFlags(run))}`,
+  )
   return [
     'The manifests of these runs no longer exist. If one of them was renamed to this file, run the command on its line:',
-    ...gone.map((run) => `  ${run.name} (${run.manifestPath}): ${howToStorePath(file, run)}`),
+    ...(await Promise.all(commands)),
     `To start a run of this file, run \`gdn batch mint ${shellWord(file)} -c <collection>\`. ${LIST_RUNS_HINT}`,
   ].join('\n')
 }
@@ -270,27 +288,35 @@ function formatRenamedHint(file: string, all: readonly Run[]): string {
 /** Returns the command that shows the changes of a moved manifest, and stores its new path with the run. */
 function howToStorePath(
   file: string,
-  { runName, manifestPath: manifest, contractAddress, blockchain, url }: Run,
+  { runName, manifestPath: manifest, contractAddress, blockchain }: Run,
+  serverFlags: string,
 ): string {
   const runFlags =
     runName === null && basename(manifest ?? '') === basename(file)
       ? '--adopt'
       : formatTakeoverFlags({ runName, manifest })
-  // Other servers are selected by a profile or the configuration, which also has the API key.
-  const serverFlags = isLoopbackUrl(new URL(url)) ? ` --base-url ${url}` : ''
   return `gdn apply ${shellWord(file)} ${runFlags} -c ${contractAddress} -b ${blockchain}${serverFlags}`
 }
 
 /** Returns the hint for a file that has the same name as other runs or their manifests. */
-function formatFileHint(file: string, newest: Run, namesakes: readonly Run[]): string {
+async function formatFileHint(
+  file: string,
+  newest: Run,
+  namesakes: readonly Run[],
+  serverFlags: ServerFlagsOf,
+): Promise<string> {
   const mint = `gdn batch mint ${shellWord(file)} -c <collection>`
   const gone = namesakes.filter(lacksManifest).slice(0, MAX_RENAMED_HINTS)
+  const moves = gone.map(
+    async (run) =>
+      `If the file was moved from ${run.manifestPath}, run \`${howToStorePath(file, run, await serverFlags(run))}\`.`,
+  )
   return [
     'These runs have this name, or belong to files with this name in other folders:',
     ...namesakes.map(describeRun),
     `To use one of these runs, specify its ID, such as ${newest.id}, or the path of its manifest.`,
     `To start a run of this file, run \`${mint}\`.`,
-    ...gone.map((run) => `If the file was moved from ${run.manifestPath}, run \`${howToStorePath(file, run)}\`.`),
+    ...(await Promise.all(moves)),
   ].join('\n')
 }
 

@@ -3,6 +3,7 @@ import { createnft } from '../../api/endpoints/createnft.ts'
 import { extraKeys } from '../../api/metadata.ts'
 import { formatTraitValue } from '../../api/traits.ts'
 import { dryRunBatch } from '../../batch/dry-run.ts'
+import { noManifestChanges } from '../../batch/gather.ts'
 import type { BatchOptions, DryRun, PlannedEvent, PlannedMint, PlannedMints } from '../../batch/types.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import type { Settings } from '../../config/settings.ts'
@@ -242,7 +243,7 @@ const NO_ESTIMATE = Object.fromEntries(COST_FIELDS.map((field) => [field, null])
 /** Returns the plan of a run that has no rows left to send. */
 function finishedPlan({ status, kept }: FinishedRun): DryRun {
   const { id, name, counts: rows } = status
-  const changes = { added: 0, changed: kept, keptAccepted: kept, removed: 0, examples: [] }
+  const changes = { ...noManifestChanges(), changed: kept, keptAccepted: kept }
   const nothing = { requests: 0, bytes: 0, receivers: 0, files: 0, reordered: false, seconds: 0, firstRequest: null }
   return { run: { id, name }, rows, ...nothing, order: NOTHING_LEFT, changes, notes: [] }
 }

@@ -4,12 +4,13 @@ import type { Items, Run } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
-import { readManifest } from '../../manifest/read.ts'
+import { type ManifestOptions, readManifest } from '../../manifest/read.ts'
 import { type DrawnRows, readStoredDraw, withDrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import { readStoredList } from '../../state/drops.ts'
 import { isValidName } from '../../wallet/names.ts'
 import type { Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
+import type { BatchMintFlags } from './options/flags.ts'
 import { addRunSelection, formatManifestFlags, formatPlanFlags } from './options/format-flags.ts'
 import { manifestOptions } from './options/manifest-options.ts'
 import { formatListFlags } from './receivers/receiver-list.ts'
@@ -38,6 +39,10 @@ interface ManifestEdits {
   edited: ManifestComparison['edited'] | undefined
   /** The number of failed rows that were edited in the manifest or removed from it. */
   failed: number
+  /** The numbers of edited and removed rows that the run hasn't sent yet, but would send with their stored content. */
+  unsent: ManifestComparison['unsent']
+  /** The number of absent rows that were edited in the manifest or removed from it. */
+  absent: number
   /** The rows of the manifest that aren't part of the run. */
   rows: ManifestComparison['rows']
 }
@@ -97,9 +102,11 @@ export async function findManifestEdits(deps: Deps, run: Run, flags: RunFlags): 
     const isInvalid = error.code === 'invalid_manifest'
     const problem = isInvalid ? "can't be read with the run's options" : "can't be compared with the run"
     const warnings = [`${name} ${problem}: ${safe(error.message)}`]
-    return { ...common, warnings, isRearranged: false, isInvalid, edited: undefined, failed: 0, rows: [] }
+    return { ...common, warnings, isRearranged: false, isInvalid, edited: undefined, ...NO_EDITS }
   }
 }
+
+const NO_EDITS = { failed: 0, absent: 0, unsent: { edited: 0, removed: 0 }, rows: [] }
 
 const applyDraw = (items: Items, drawn: DrawnRows | null): Items =>
   drawn === null ? items : withDrawnRows(items, drawn)
@@ -110,13 +117,19 @@ const canReadList = (path: string | null): boolean => path !== null && (isValidN
 async function formatManifestCommands(deps: Deps, run: Run, flags: RunFlags): Promise<ManifestEdits['commands']> {
   const file = shellWord(safe(run.manifestPath ?? '<manifest>'))
   const { path, merge, skipsContracts: skipContracts } = readStoredList(run) ?? {}
-  const { receiver, sender } = run.reading as Partial<Record<string, string | null>>
-  const select = await findSelectingFlags(deps, run, flags)
-  const again = formatPlanFlags({ ...select, receiver: receiver ?? undefined, sender: sender ?? undefined })
+  const { receiver, sender, columnMap = [], unknownColumns } = run.reading as Partial<ManifestOptions>
+  const reading: BatchMintFlags = {
+    receiver: receiver ?? undefined,
+    sender: sender ?? undefined,
+    map: columnMap.map(([key, value]) => ({ key, value })),
+    ...(unknownColumns !== undefined && { unknownColumns }),
+  }
+  const again = formatPlanFlags({ ...(await findSelectingFlags(deps, run, flags)), ...reading })
   // `gdn batch validate` needs flags for the collection, because it doesn't look for the manifest's runs.
-  const inCollection = formatManifestFlags(addRunSelection(run, await addRunServerFlag(deps, run, flags)))
+  const selected = addRunSelection(run, await addRunServerFlag<BatchMintFlags>(deps, run, flags))
+  const inCollection = formatManifestFlags({ ...selected, ...reading })
   return {
-    mint: `gdn batch mint ${file}${formatListFlags({ to: path ?? undefined, merge, skipContracts })}${again}`,
+    mint: `gdn batch mint ${file}${formatListFlags({ to: path ?? undefined, merge, skipContracts })}${again}${run.inOrder ? ' --in-order' : ''}`,
     plan: `gdn plan ${file}${again}`,
     apply: `gdn apply ${file}${again}`,
     validate: `gdn batch validate ${file}${inCollection}`,
@@ -126,7 +139,7 @@ async function formatManifestCommands(deps: Deps, run: Run, flags: RunFlags): Pr
 /** Warns about edits that the printed rows of a run don't reflect. */
 export function warnOfEdits(io: Pick<Io, 'warn'>, edits: ManifestEdits | null): void {
   if (edits === null) return
-  const { file, commands, isList, warnings, isRearranged, isInvalid, rows } = edits
+  const { file, commands, isList, warnings, isRearranged, isInvalid, rows, unsent } = edits
   for (const warning of warnings) io.warn(warning)
   if (isRearranged)
     io.warn(`The rows of ${file} are on different lines now. The results show the earlier line numbers and order.`)
@@ -148,7 +161,21 @@ export function warnOfEdits(io: Pick<Io, 'warn'>, edits: ManifestEdits | null): 
   const outside =
     added === 0 ? '' : `${count(added, 'row')} of the file ${added === 1 ? "isn't" : "aren't"} part of the run. `
   const changed = edited === 0 ? '' : `The run still has the earlier values of ${count(edited, 'edited row')}. `
+  // Rows that were never sent have no NFTs to change.
   const record =
-    edited === 0 ? '' : ` Run \`${commands.apply}\` to make the remaining changes and record the new values.`
+    edited <= unsent.edited ? '' : ` Run \`${commands.apply}\` to make the remaining changes and record the new values.`
   io.warn(`${outside}${changed}Run \`${commands.plan}\` to compare the file with the NFTs.${record}`)
+}
+
+/**
+ * Returns the notes on how to continue an unfinished run. If the manifest differs from the rows of the run, `gdn batch
+ * resume` would mint other rows than the manifest has.
+ *
+ * @param resume the command that mints the rows that the run stored
+ */
+export function describeResume(edits: ManifestEdits | null, resume: string): string[] {
+  if (edits === null || edits.warnings.length === 0) return [`To resume the run: ${resume}`]
+  const stored = `To mint the rows as the run stored them: ${resume}`
+  if (edits.isInvalid) return [stored]
+  return [`To mint the ${edits.isList ? 'list' : 'manifest'} as it is now: ${edits.commands.mint}`, stored]
 }

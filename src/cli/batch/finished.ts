@@ -9,7 +9,12 @@ import { isListDrop, isUnrevealed } from '../../state/drops.ts'
 import { UNKNOWN_RUN_COSTS } from '../cost/paid.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
-import { differingRowsText, removedReceiversText, removedText } from '../render/differing-rows-text.ts'
+import {
+  differingRowsText,
+  type RemovedRows,
+  removedReceiversText,
+  removedTexts,
+} from '../render/differing-rows-text.ts'
 import type { Output } from '../render/output.ts'
 import type { BatchMintFlags } from './options/flags.ts'
 import { formatPlanCommand } from './options/format-flags.ts'
@@ -25,8 +30,7 @@ export interface FinishedRun {
   status: RunStatus
   /** Number of rows that were edited after they were sent. */
   kept: number
-  /** Number of rows that were removed from the manifest. */
-  removed: number
+  removed: RemovedRows
   /** Whether rows refer to local files. */
   hasLocalFiles: boolean
   /** The rows that need attention. */
@@ -40,16 +44,25 @@ export interface FinishedRun {
  */
 export async function finishedRun(error: unknown, { stateDir }: Pick<BatchOptions, 'stateDir'>): Promise<FinishedRun> {
   if (!(error instanceof GdnError) || error.code !== 'run_finished') throw error
-  const { run_id, kept_accepted, removed, has_local_files } = error.details as {
+  const { run_id, kept_accepted, has_local_files, ...details } = error.details as {
     run_id: string
     kept_accepted: number
     removed: number
+    removed_unsent: number
+    removed_failed: number
     has_local_files: boolean
   }
+  const { removed, removed_unsent: removedUnsent, removed_failed: removedFailed } = details
   const run = await openRun(stateDir, run_id)
   const status = await runStatus(run)
   const rows = await collectListedRows(runResults(run), status.counts, 0)
-  return { status, kept: kept_accepted, removed, hasLocalFiles: has_local_files, rows }
+  return {
+    status,
+    kept: kept_accepted,
+    removed: { removed, removedUnsent, removedFailed },
+    hasLocalFiles: has_local_files,
+    rows,
+  }
 }
 
 /** The commands that can encounter a finished run. */
@@ -134,8 +147,9 @@ function describeFinishedRun(
   const { failed, total } = counts
   const isList = isListDrop(status)
   const plan = formatPlanCommand(manifestPath, flags)
-  const gone = isList ? removedReceiversText : removedText
-  const notes = [kept > 0 ? differingRowsText(kept, plan) : [], removed > 0 ? gone(removed, plan) : []].flat()
+  const receivers = removed.removed > 0 ? [removedReceiversText(removed.removed)] : []
+  const gone = isList ? receivers : removedTexts(removed, plan)
+  const notes = [...(kept > 0 ? [differingRowsText(kept, plan)] : []), ...gone]
   if (failed > 0) return notes
   const deployed = `${total === 1 ? 'the only row' : `all ${total} rows`} of the run ${name} ${total === 1 ? 'is' : 'are'} deployed`
   const lost = burned === 0 ? '' : `, and ${burned} of them ${burned === 1 ? 'has' : 'have'} since been burned`

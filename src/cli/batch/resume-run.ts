@@ -53,20 +53,24 @@ async function openResume(deps: Deps, name: string, givenFlags: BatchMintFlags, 
   const finds = sends || (more.reconcileOnly === true && pending + failed > 0)
   const stored = await runOptions(run, finds)
   const options: BatchOptions = { ...flags, ...stored, stateDir, runName: stored.runName ?? flags.run, ...more }
-  const { isEdited, editedRows } =
-    more.reconcileOnly === true
-      ? { isEdited: false, editedRows: undefined }
-      : await warnOfEdits(deps, run, more, givenFlags)
-  const mayPrompt = isEdited && deps.io.isInteractive && !flags.dryRun && !flags.yes
-  if (mayPrompt && sends) await confirmPlannedRows(deps)
+  const edits = more.reconcileOnly === true ? null : await warnOfEdits(deps, run, more, givenFlags)
+  if (edits !== null && sends && !flags.dryRun && !flags.yes) await confirmStoredRows(deps, run, edits)
   const by: SendingCommand =
     more.retryAbsent === true ? 'retry --absent' : more.retryFailed === true ? 'retry' : 'resume'
+  const mintsEdits = edits?.isEdited === true ? (edits.mint ?? undefined) : undefined
   const backend = await deps.identify(await settings.server())
   const check = async (connection: Connection) => {
     const { deployed, total } = status.counts
     if (more.reconcileOnly !== true && deployed < total) await refuseSealed(deps, connection, run, flags)
   }
-  const sending = { settings, options: { ...options, backend, editedRows }, read: null, flags, check }
+  const sending = {
+    settings,
+    options: { ...options, backend, editedRows: edits?.editedRows },
+    read: null,
+    flags,
+    check,
+    mintsEdits,
+  }
   return { by, output, status, sending }
 }
 
@@ -102,17 +106,30 @@ const rowsToSend = (
 ): number => pending + unknown + (retryFailed === true ? failed : 0)
 
 /**
- * Asks the user to confirm that the planned rows are sent although the manifest was edited.
+ * Asks the user to confirm that the stored rows are sent although the manifest was edited. Without a terminal, refuses
+ * to send stored rows that the manifest no longer contains as they were stored. Their NFTs could not be changed back.
  *
  * @throws GdnError `not_confirmed`
  */
-async function confirmPlannedRows({ io }: Deps): Promise<void> {
-  await io.confirm('Send the rows as they were planned?', '--yes')
+async function confirmStoredRows({ io }: Deps, run: Run, { isEdited, stale, mint }: EditsOfRun): Promise<void> {
+  if (!isEdited) return
+  const hint = mint === null ? '' : `To mint the manifest as it is now, run \`${mint}\`.`
+  const question = 'Mint the rows as the run stored them?'
+  if (io.isInteractive) return await io.confirm(question, '--yes', hint === '' ? {} : { hint })
+  if (stale === 0) return
+  const rows = `${count(stale, 'unsent row')} of the run ${run.name} ${stale === 1 ? 'was' : 'were'} edited or removed`
+  throw new GdnError('not_confirmed', `${rows} in ${run.manifestPath}`, {
+    hint: `Nothing was sent. ${hint} To mint the rows as the run stored them, add --yes.`,
+  })
 }
 
-interface ManifestEdits {
-  /** Whether the manifest differs from the planned rows. */
+interface EditsOfRun {
+  /** Whether the manifest differs from the stored rows. */
   isEdited: boolean
+  /** The number of rows that the command would send, and that were edited in the manifest or removed from it. */
+  stale: number
+  /** The command that mints the manifest as it is now; null if the manifest can't be minted. */
+  mint: string | null
   /**
    * The manifest rows whose content differs from the sent content; undefined if the manifest is unchanged or
    * unreadable.
@@ -121,33 +138,40 @@ interface ManifestEdits {
 }
 
 /**
- * Warns if the manifest differs from the planned rows, which are sent as planned.
+ * Warns if the manifest differs from the stored rows, which are sent as stored. Returns null if the manifest is
+ * unchanged, deleted, or from standard input.
  *
  * @throws GdnError `edited_rows` if failed rows would be sent that the manifest no longer contains as planned
  */
 async function warnOfEdits(
   deps: Deps,
   run: Run,
-  { retryFailed }: Partial<BatchOptions>,
+  { retryFailed, retryAbsent }: Partial<BatchOptions>,
   flags: BatchMintFlags,
-): Promise<ManifestEdits> {
+): Promise<EditsOfRun | null> {
   const edits = await findManifestEdits(deps, run, flags)
-  if (edits === null) return { isEdited: false }
+  if (edits === null) return null
   const { commands, isList, warnings, isInvalid, edited: editedRows, failed } = edits
   for (const warning of warnings) deps.io.warn(warning)
   // An unrevealed drop can only be minted with the committed rows.
   const mayBeEdited = retryFailed === true && !isUnrevealed(run)
   if (mayBeEdited && failed > 0) throw editedFailedError(edits)
-  if (warnings.length === 0) return { isEdited: false, editedRows }
+  const unsent = edits.unsent.edited + edits.unsent.removed + (retryAbsent === true ? edits.absent : 0)
+  const stale = isUnrevealed(run) ? 0 : unsent
+  const mint = isInvalid || isUnrevealed(run) ? null : commands.mint
+  const found = { stale, mint, editedRows }
+  if (warnings.length === 0) return { isEdited: false, ...found }
   const next = isList
     ? `To mint the NFTs that were added to the list, run \`${commands.mint}\`.`
     : isInvalid
       ? `Run \`${commands.validate}\` to list the errors.`
       : isUnrevealed(run)
         ? 'To reveal the NFTs later, first restore the edited rows.'
-        : `To make the NFTs match the manifest, run \`${commands.apply}\`.`
-  deps.io.warn(`The run continues with the planned rows. ${next}`)
-  return { isEdited: true, editedRows }
+        : stale > 0
+          ? `To mint the manifest as it is now, run \`${commands.mint}\`.`
+          : `To make the NFTs match the manifest, run \`${commands.apply}\`.`
+  deps.io.warn(`The command uses the rows as the run stored them. ${next}`)
+  return { isEdited: true, ...found }
 }
 
 /**

@@ -78,6 +78,8 @@ export interface RunInput {
   commandLimit?: bigint | null
   /** The command that resumes the run. Default: `gdn batch resume`. */
   resumedBy?: string | undefined
+  /** The command that mints the manifest as it is now, if the run sends stored rows that differ from the manifest. */
+  mintsEdits?: string | undefined
   /** Whether `gdn apply` sends the run. If so, the command also retries rows and updates edited ones. */
   isApplied?: boolean
   /** The status of a resumed run. */

@@ -124,7 +124,13 @@ async function findRunLimits(
 export async function refuseFailure(
   deps: Deps,
   { summary, verified }: SentRun,
-  { options, flags, resumedBy, isApplied }: Pick<RunInput, 'options' | 'flags' | 'resumedBy' | 'isApplied'>,
+  {
+    options,
+    flags,
+    resumedBy,
+    mintsEdits,
+    isApplied,
+  }: Pick<RunInput, 'options' | 'flags' | 'resumedBy' | 'mintsEdits' | 'isApplied'>,
 ): Promise<void> {
   const commands = runCommands(summary.run.name, flags.stateDir, {
     resume: resumedBy,
@@ -132,6 +138,11 @@ export async function refuseFailure(
   })
   const failure = createRunError(summary, commands, verified ?? undefined, options.manifestPath)
   if (options.reconcileOnly !== true) await writeJobSummary(deps, { ...summary, manifestPath: options.manifestPath })
+  if (failure !== null && mintsEdits !== undefined && summary.counts.pending > 0) {
+    throw failure.with({
+      hint: `To mint the manifest as it is now, run \`${mintsEdits}\`.\n${failure.hint ?? ''}`.trimEnd(),
+    })
+  }
   if (failure !== null) throw failure
   if (verified !== null) refuseUnverified(verified)
 }

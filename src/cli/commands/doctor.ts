@@ -80,7 +80,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
     ...(server?.isLoopback ? withoutReportedNetworks(serverFindings, backend) : serverFindings),
     ...(await checkEnsNode(deps, flags)),
     state,
-    ...(state.status === 'fail' ? [] : await checkRuns(stateDir)),
+    ...(state.status === 'fail' ? [] : await checkRuns(deps, stateDir)),
     ...(await checkLocalBackend(deps, isServerReachable ? server : null)),
     ...checkWallets(env),
     ...(await checkNativeParts(deps)),

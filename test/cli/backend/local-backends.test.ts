@@ -189,6 +189,21 @@ describe('a run on a local backend', () => {
     expect(await titlesIn(join(dir, 'other'))).toEqual([])
   })
 
+  test.each([
+    ['renamed', 'renamed.csv', /: gdn (apply \.\/renamed\.csv .*--local)\n/],
+    ['moved', 'moved/part.csv', /run `gdn (apply \S+part\.csv --adopt .*--local)`\./],
+  ])('is found by the command that the hint names after its manifest was %s', async (_, to, command) => {
+    await interrupted(await start(localDir(dir)))
+    await mkdir(join(dir, 'moved'))
+    await rename(join(dir, 'part.csv'), join(dir, to))
+    const shown = to === 'renamed.csv' ? to : join(dir, to)
+    const [, apply = ''] = command.exec((await gdn(['batch', 'results', shown])).stderr) ?? []
+    const argv = apply.replace('./', `${dir}/`).split(' ')
+    expect(await gdn([...argv, '--yes', '--rate', '1000'])).toMatchObject({ code: 0 })
+    expect(await titlesIn(localDir(dir))).toEqual(['T1', 'T2', 'T3'])
+    expect(await gdn(['batch', 'results', shown])).toMatchObject({ code: 0 })
+  })
+
   test('is resumed without flags if its backend listens on another port, and gdn open prints that port', async () => {
     const local = await start(localDir(dir))
     const { target } = await interrupted(local)

@@ -220,6 +220,29 @@ describe('batch mint', () => {
     }
   })
 
+  test.each([
+    ['never sent', 401, "1 row was removed before it was sent and isn't minted."],
+    ['failed', 400, '1 row was removed after it failed and has no NFT.'],
+  ])('mentions no NFT of a removed row that has none: %s', async (_, status, note) => {
+    const { path, options } = await folder()
+    const { createnft, getnfts } = service()
+    const refuse = { status, body: { error: { title: 'Refused', message: 'not now' } } }
+    const refuseDusk: typeof createnft = (body) =>
+      body.metadata.some(({ title }) => title === 'Dusk') ? refuse : createnft(body)
+    const api = await fakeApi({ createnft: refuseDusk, getnfts })
+    const mint = async (titles: string[], ...more: string[]) => {
+      const rows = titles.map((title) => `${title.toLowerCase()},${title},first,${OWNER}\n`)
+      await writeFile(path('ids.csv'), `id,title,description,receiver\n${rows.join('')}`)
+      const argv = ['batch', 'mint', path('ids.csv'), ...TARGET, '--base-url', api.url, '--chunk-size', '1', ...more]
+      return await cli(argv, options)
+    }
+    expect((await mint(['Dawn', 'Dusk'])).code).not.toBe(0)
+    const { code, stderr } = await mint(['Dawn'])
+    expect(code, stderr).toBe(0)
+    expect(stderr).toContain(note)
+    expect(stderr).not.toContain('NFT is kept')
+  })
+
   test('exits with 7 and lists by line the rows that the server rejects', async () => {
     const { path, options } = await folder()
     const api = await fakeApi(service((title) => title === 'Dusk'))

@@ -163,6 +163,75 @@ test('resume warns if the manifest differs from the planned one, and continues w
   expect(broken.stderr).toContain(`Run \`gdn batch validate ${word} --contract ${CONTRACT} --blockchain polygon`)
 })
 
+describe('a stopped run whose unsent rows were edited or removed', () => {
+  const csv = (...rows: string[]) => ['id,name,description,receiver', ...rows, ''].join('\n')
+  const row = (id: string, name = id) => `${id},${name},first,${OWNER}`
+
+  /** A run that has sent the row `a`, but not the rows `b` and `c`. Then `b` is removed, and `c` is edited. */
+  async function withStopped() {
+    const { path, options } = await folder({ 'drop.csv': csv(row('a'), row('b'), row('c')) })
+    const { createnft, getnfts } = service()
+    let refuses = true
+    const unauthorized = { status: 401, body: { error: { title: 'Unauthorized', message: 'not now' } } }
+    const refuse: typeof createnft = (body) =>
+      refuses && body.metadata.some(({ title }) => title !== 'a') ? unauthorized : createnft(body)
+    const api = await fakeApi({ createnft: refuse, getnfts })
+    const shaped = ['--map', 'name=title', '--chunk-size', '1', '--in-order']
+    await cli(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, ...shaped], options)
+    const relent = () => {
+      refuses = false
+    }
+    await writeFile(path('drop.csv'), csv(row('a'), row('c', 'c2')))
+    const gdn = async (...argv: string[]) => await cli(argv, options)
+    const titles = () =>
+      api.bodies('createnft').map((body) => (body as { metadata: { title: string }[] }).metadata[0]?.title)
+    return { gdn, relent, titles, sent: api.bodies('createnft').length }
+  }
+
+  const MINT = /gdn (batch mint \S*drop\.csv --map name=title --base-url \S+ --in-order)/
+
+  test.each(['', '-o csv'])(
+    'status %s names the command that mints the manifest as it is now, which works',
+    async (format) => {
+      const { gdn, relent, titles, sent } = await withStopped()
+      relent()
+      const { stderr } = await gdn('batch', 'status', 'drop.csv', ...format.split(' ').filter(Boolean))
+      expect(stderr).toMatch(new RegExp(`To mint the manifest as it is now: ${MINT.source}\n`))
+      expect(stderr).toMatch(/To mint the rows as the run stored them: gdn batch resume drop-\w+\n/)
+      expect(stderr).not.toContain('To resume the run')
+      expect(stderr).not.toContain('gdn apply')
+      const [, mint = ''] = MINT.exec(stderr) ?? []
+      expect((await gdn(...mint.split(' '))).code).toBe(0)
+      expect(titles().slice(sent)).toEqual(['c2'])
+    },
+  )
+
+  test.each(['resume', 'retry'])('is not sent by batch %s without a terminal, unless --yes is added', async (verb) => {
+    const { gdn, relent, titles, sent } = await withStopped()
+    relent()
+    const refused = await gdn('batch', verb, 'drop.csv', '--json')
+    expect(refused.code).toBe(3)
+    expect(errorOf(refused)).toMatchObject({
+      code: 'not_confirmed',
+      message: expect.stringMatching(/^2 unsent rows of the run drop-\w+ were edited or removed in \S+drop\.csv$/),
+      hint: expect.stringMatching(new RegExp(`Nothing was sent\\..*\`${MINT.source}\`.*add --yes\\.$`)),
+    })
+    expect((await gdn('batch', verb, 'drop.csv', '--dry-run')).code).toBe(0)
+    expect(titles()).toHaveLength(sent)
+    expect((await gdn('batch', verb, 'drop.csv', '--yes')).code).toBe(0)
+    expect(titles().slice(sent)).toEqual(['b', 'c'])
+  })
+
+  test('is named with the command that mints the manifest if batch resume stops again', async () => {
+    const { gdn, relent } = await withStopped()
+    const { hint } = errorOf(await gdn('batch', 'resume', 'drop.csv', '--yes', '--json'))
+    expect(hint).toMatch(new RegExp(`To mint the manifest as it is now, run \`${MINT.source}\``))
+    expect(hint).toContain('gdn batch resume drop-')
+    relent()
+    expect((await gdn('batch', 'resume', 'drop.csv', '--yes')).code).toBe(0)
+  })
+})
+
 test('the rows of a manifest in a linked folder are the same at its real path, with the files that they name', async () => {
   const { path, options } = await folder()
   await mkdir(path('real'))

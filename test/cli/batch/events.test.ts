@@ -141,6 +141,8 @@ describe('the events of a batch', () => {
           changed: 2,
           keptAccepted: 1,
           removed: 0,
+          removedUnsent: 0,
+          removedFailed: 0,
           examples: [{ kind: 'added', key: 'k', line: 2 }],
         },
       }),

@@ -165,7 +165,7 @@ describe('batch mint --to with a group', () => {
       code: 'already_accepted',
       message: expect.stringContaining('1 row of @friends belongs to another run of this collection: row.json-crew-'),
       hint: expect.stringContaining(
-        "To mint only to receivers who don't have this NFT yet, add --run row.json+@crew.\nTo mint to all receivers, including these a second time, add --again.",
+        "To mint only to receivers who don't have this NFT yet, add --run row.json+@crew.\nTo mint to all receivers, including these a second time, run `gdn batch mint` with --again.",
       ),
     })
     expect((await mintTo('@friends', '--run', 'row.json+@crew')).code).toBe(0)

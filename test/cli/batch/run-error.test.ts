@@ -11,7 +11,7 @@ const summary = (some: Partial<BatchSummary>): BatchSummary => ({
   burned: 0,
   requests: 1,
   attempts: 1,
-  changes: { added: 0, changed: 0, keptAccepted: 0, removed: 0, examples: [] },
+  changes: { added: 0, changed: 0, keptAccepted: 0, removed: 0, removedUnsent: 0, removedFailed: 0, examples: [] },
   stopped: null,
   unknownRows: [],
   failedRows: [],

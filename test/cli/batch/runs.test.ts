@@ -399,10 +399,10 @@ describe('finding a run', () => {
       cwd: path('.'),
     })
     expect(failed.code).toBe(2)
-    const command = `gdn apply ./nordsee.csv --run drop.csv --adopt -c ${CONTRACT} -b polygon --base-url ${api.url}`
+    const command = `gdn apply ./nordsee.csv --run drop.csv --adopt -c ${CONTRACT} -b polygon --base-url ${api.url} --state-dir ${stateDir}`
     expect(failed.stderr).toContain(`${run} (${path('drop.csv')}): ${command}\n`)
-    const plan = ['plan', path('nordsee.csv'), '--run', 'drop.csv', '--adopt', ...TARGET, '--base-url', api.url]
-    const planned = await cli([...plan, '--state-dir', stateDir], { ...options, cwd: path('.') })
+    const [, , ...shown] = command.replace('./nordsee.csv', path('nordsee.csv')).split(' ')
+    const planned = await cli(['plan', ...shown], { ...options, cwd: path('.') })
     expect(planned.stderr).toContain('2 unchanged')
   })
 
@@ -424,7 +424,7 @@ describe('finding a run', () => {
     expect(errorOf(await run('open', 'drop.csv')).message).toBe('there is no run of ./drop.csv on this machine')
     await rm(path('feb/drop.csv'))
     expect(errorOf(await run('batch', 'status', './drop.csv')).hint).toContain(
-      `If the file was moved from ${path('feb/drop.csv')}, run \`gdn apply ./drop.csv --adopt -c ${CONTRACT} -b polygon --base-url ${api.url}\`.`,
+      `If the file was moved from ${path('feb/drop.csv')}, run \`gdn apply ./drop.csv --adopt -c ${CONTRACT} -b polygon --base-url ${api.url} --state-dir ${stateDir}\`.`,
     )
     expect(await list()).toHaveLength(1)
   })

@@ -1,4 +1,5 @@
 /** @module-tag slow */
+import { writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { CONTRACT, fakeApi, type Reply } from '../fake-api.ts'
 import { cli, errorOf } from '../harness.ts'
@@ -61,13 +62,18 @@ describe('a row with an unknown outcome', () => {
   })
 
   test('is a finding of doctor, which names the command that resumes the run', async () => {
-    const { mint, options } = await losesAnswer('after')
+    const { mint, options, path } = await losesAnswer('after')
     await mint()
     const { stdout } = await cli(['doctor', '--json'], options)
     const findings: { check: string; fix: string }[] = JSON.parse(stdout)
     expect(findings.filter(({ check }) => check === 'runs')).toMatchObject([
       { fix: expect.stringMatching(/^Run `gdn batch resume [0-9a-f]+`\.$/) },
     ])
+    await writeFile(path('drop.csv'), CSV.replace('Dusk', 'Dusk II'))
+    const edited = JSON.parse((await cli(['doctor', '--json'], options)).stdout)
+    expect(edited.find(({ check }: { check: string }) => check === 'runs').fix).toMatch(
+      /^To mint the manifest as it is now, run `gdn batch mint \S+drop\.csv .*To mint the rows as the run stored them, run `gdn batch resume \w+`\.$/,
+    )
   })
 
   test('is resolved with batch reconcile --row key=id', async () => {

@@ -129,10 +129,10 @@ test('watches a run while a process has it, and says how to resume it', async ()
   expect(lines).toMatchObject([{ running: true }, { running: false, state: 'unfinished', accepted: 2 }])
   const terminal = { ...options, tty: true, stderrTty: true }
   const status = () => cli(['batch', 'status', 'drop', '--watch', '--state-dir', stateDir], terminal)
-  expect((await status()).stderr).toMatch(/To resume it:\sgdn batch resume drop-[0-9a-f]{4} --state-dir /)
+  expect((await status()).stderr).toMatch(/To resume the run:\sgdn batch resume drop-[0-9a-f]{4} --state-dir /)
   await change("UPDATE operations SET state = 'planned'")
   await change("UPDATE drops SET reading = json_set(reading, '$.provenance', '0x1')")
   expect((await status()).stderr).toMatch(
-    /To resume it:\sgdn batch mint \S+\/drop\.csv --contract 0x\w+ --blockchain \w+ --unrevealed <file> --base-url \S+ --state-dir /,
+    /To resume the run:\sgdn batch mint \S+\/drop\.csv --contract 0x\w+ --blockchain \w+ --unrevealed <file> --base-url \S+ --state-dir /,
   )
 })

@@ -1,6 +1,9 @@
 /** @module-tag slow */
-import { readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
+import { command as apply } from '../../../src/cli/commands/apply.ts'
+import { command as plan } from '../../../src/cli/commands/plan.ts'
+import type { Deps } from '../../../src/cli/deps.ts'
 import { GdnError } from '../../../src/core/errors.ts'
 import { NOTHING_SENT_HINT } from '../../../src/core/nothing-sent.ts'
 import { shellWord } from '../../../src/core/shell-word.ts'
@@ -10,6 +13,29 @@ import { type CliOptions, cli, errorOf } from '../harness.ts'
 
 const OTHER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const CSV = `id,title,description,receiver\na,Dawn,x,${OWNER}\nb,Dusk,x,${OWNER}\n`
+
+test('hints in code that plan and apply share name only flags that both commands have', async () => {
+  const flagsOf = ({ options }: ReturnType<typeof plan>) => options.map(({ long }) => long)
+  const [planFlags, applyFlags] = [flagsOf(plan({} as Deps)), flagsOf(apply({} as Deps))]
+  const named: string[] = []
+  for (const folder of ['batch', 'plan']) {
+    const root = new URL(`../../../src/${folder}/`, import.meta.url)
+    for (const file of await readdir(root, { recursive: true })) {
+      if (!file.endsWith('.ts')) continue
+      const code = (await readFile(new URL(file, root), 'utf8')).replace(/^\s*(?:\/\/|\/?\*).*$/gm, '')
+      // Other flags are named after a command: "run `gdn batch mint` with --again".
+      for (const { 0: advice, index } of code.matchAll(/\b(?:add|with) --[a-z-]+(?: (?:<[^>]*>|--[a-z-]+))*/gi)) {
+        const sentence = code
+          .slice(0, index)
+          .split(/\. |['"]\n|\n/)
+          .at(-1)
+        if (sentence?.includes('`gdn ') !== true) named.push(...(advice.match(/--[a-z-]+/g) ?? []))
+      }
+    }
+  }
+  expect(named).toContain('--adopt')
+  expect(named.filter((flag) => !planFlags.includes(flag) || !applyFlags.includes(flag))).toEqual([])
+})
 
 /** A machine with a manifest, and a hosted service without extensions. */
 async function machine(text = CSV, onMint = () => {}, onTransfer = () => {}) {

@@ -14,6 +14,6 @@ export const planned = (rows: RowCounts, more: Partial<PlannedEvent> = {}): Plan
   receivers: 1,
   reordered: false,
   files: 0,
-  changes: { added: 0, changed: 0, keptAccepted: 0, removed: 0, examples: [] },
+  changes: { added: 0, changed: 0, keptAccepted: 0, removed: 0, removedUnsent: 0, removedFailed: 0, examples: [] },
   ...more,
 })

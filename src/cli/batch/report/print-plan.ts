@@ -2,7 +2,7 @@ import type { BatchOptions, PlannedEvent } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
 import type { Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
-import { differingRowsText, removedReceiversText, removedText } from '../../render/differing-rows-text.ts'
+import { differingRowsText, removedReceiversText, removedTexts } from '../../render/differing-rows-text.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
 import { formatPlanCommand } from '../options/format-flags.ts'
 import { changesText, exampleText } from './changes-text.ts'
@@ -44,7 +44,8 @@ const isEdited = ({ resumed, changes: { added, changed, removed } }: PlannedEven
 
 /** Returns the notes that are printed before a run is sent. The run's summary contains them too. */
 export function describePlan(planned: PlannedEvent, { isApplied = false, options, flags }: PlanPrintOptions): string[] {
-  const { keptAccepted, removed, receivers } = planned.changes
+  const { changes } = planned
+  const { keptAccepted, removed, receivers } = changes
   const edited = isEdited(planned, isApplied)
   const plan = formatPlanCommand(options.manifestPath, flags)
   return [
@@ -52,7 +53,9 @@ export function describePlan(planned: PlannedEvent, { isApplied = false, options
     ...(planned.reordered ? ["Token IDs won't follow the manifest's order. Add --in-order to keep the order."] : []),
     ...(edited && keptAccepted > 0 ? [differingRowsText(keptAccepted, plan)] : []),
     ...(edited && removed > 0
-      ? [receivers === undefined ? removedText(removed, plan) : removedReceiversText(removed)]
+      ? receivers === undefined
+        ? removedTexts(changes, plan)
+        : [removedReceiversText(removed)]
       : []),
   ]
 }

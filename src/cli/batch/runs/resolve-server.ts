@@ -9,6 +9,7 @@ import { parseUrl } from '../../../core/parse-url.ts'
 import { runOrigin } from '../../../operations/run-origin.ts'
 import type { Deps } from '../../deps.ts'
 import type { ServerFlags } from '../../flags/common.ts'
+import { formatServerFlags } from '../options/format-flags.ts'
 
 /** Flags that select a run on this machine. */
 export interface RunFlags extends ServerFlags {
@@ -51,8 +52,13 @@ export async function configuredServer(deps: Deps, settings: Settings): Promise<
 export async function findRun(deps: Deps, name: string, flags: RunFlags): Promise<Run> {
   const settings = await deps.settings(flags)
   const { stateDir, contract } = settings
-  const limits = { collection: flags.contract, cwd: deps.cwd }
   const selected = await resolveServer(deps, flags)
+  const serverFlags = async (run: Run) => {
+    const { stateDir: given } = flags
+    const own = selected?.has(run) === true ? flags : given === undefined ? {} : { stateDir: given }
+    return formatServerFlags(await addRunServerFlag(deps, run, own))
+  }
+  const limits = { collection: flags.contract, cwd: deps.cwd, serverFlags }
   try {
     return await openRun(stateDir, name, { ...limits, server: selected })
   } catch (error) {

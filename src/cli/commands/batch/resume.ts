@@ -11,7 +11,7 @@ export interface ResumeFlags extends BatchMintFlags {
 export function command(deps: Deps, run = resume): GdnCommand {
   return new GdnCommand({
     about:
-      'The command sends the remaining rows as the run last recorded them, even if the manifest has changed. It sends rows with an unknown outcome again only if gdn knows that the server recognizes repeated requests. Otherwise, gdn searches the collection for these rows.',
+      'The command sends the remaining rows as the run last recorded them, even if the manifest has changed. If unsent rows were edited or removed, it asks you to confirm, and without a terminal requires --yes. To mint the manifest as it is now, run gdn batch mint instead. The command sends rows with an unknown outcome again only if gdn knows that the server recognizes repeated requests. Otherwise, gdn searches the collection for these rows.',
     examples: [
       ['Resume a run', 'gdn batch resume drop.csv'],
       ['Print events for a program', 'gdn batch resume drop-3f9a -o ndjson'],

@@ -3,7 +3,7 @@ import { listRuns, runStatus } from '../../../batch/runs/runs.ts'
 import type { Run, RunStatus } from '../../../batch/types.ts'
 import { listSome } from '../../../core/list-some.ts'
 import { isUnrevealed } from '../../../state/drops.ts'
-import { findManifestEdits, warnOfEdits } from '../../batch/edits-since.ts'
+import { describeResume, findManifestEdits, warnOfEdits } from '../../batch/edits-since.ts'
 import { formatServerFlags } from '../../batch/options/format-flags.ts'
 import { runData, runView } from '../../batch/report/run-view.ts'
 import { describeDrop, formatUpdateNote } from '../../batch/reveal/next-reveal.ts'
@@ -72,23 +72,12 @@ export async function status(deps: Deps, typed: string | undefined, flags: Statu
         problem: spent?.problem ?? null,
       }
     }
-    const readServerFlags = async (run: Run) => await addRunServerFlag(deps, run, flags)
-    const snapshot = flags.watch
-      ? await watchRun(deps, flags, look, { view, output, hinted: readServerFlags })
-      : await look()
+    const snapshot = flags.watch ? await watchRun(deps, flags, look, { view, output }) : await look()
     if (snapshot === null) return
     await output.one(snapshot.data)
     if (snapshot.problem !== null) deps.io.warn(safe(snapshot.problem))
     if (snapshot.data.running === true) return
-    const edits = output.mode === 'table' ? await findManifestEdits(deps, snapshot.run, flags) : null
-    if (edits !== null) warnOfEdits(deps.io, { ...edits, isRearranged: false })
-    const serverFlags = await readServerFlags(snapshot.run)
-    const notes = await describeDrop(deps, snapshot.run, serverFlags, true)
-    const isOpen = notes.length === 0 && snapshot.data.state === 'unfinished'
-    if (isOpen) notes.push(`To resume the run: ${resumeText(snapshot.resume, flags, serverFlags)}`)
-    if (isOpen && isUnrevealed(snapshot.run)) notes.push(formatUpdateNote(snapshot.run.name, serverFlags))
-    if (output.mode === 'table') notes.push(...(await describeOtherRuns(snapshot.run, name)))
-    for (const note of notes) deps.io.note(note)
+    await printNotes(deps, snapshot, flags, { isTable: output.mode === 'table', name })
     return
   }
   // The card of a single command omits `results`, because there are no rows to show.
@@ -96,6 +85,28 @@ export async function status(deps: Deps, typed: string | undefined, flags: Statu
   const spent = flags.costs ? await readCommandSpending(deps, command, flags) : null
   await createOutput(deps.io, flags, { ...view, card }).one({ ...command, ...spent?.costs })
   if (spent?.problem != null) deps.io.warn(safe(spent.problem))
+}
+
+/** Prints how a run that isn't running differs from its manifest, and how to continue the run. */
+async function printNotes(
+  deps: Deps,
+  { data, run, resume }: RunSnapshot,
+  flags: StatusFlags,
+  { isTable, name }: { isTable: boolean; name: string },
+): Promise<void> {
+  const isUnfinished = data.state === 'unfinished'
+  const isShown = isTable || (isUnfinished && !deps.io.settings.machine)
+  const edits = isShown ? await findManifestEdits(deps, run, flags) : null
+  if (edits !== null && isTable) warnOfEdits(deps.io, { ...edits, isRearranged: false })
+  const serverFlags = await addRunServerFlag(deps, run, flags)
+  const notes = await describeDrop(deps, run, serverFlags, true)
+  if (notes.length === 0 && isUnfinished) {
+    const isHidden = isUnrevealed(run)
+    notes.push(...describeResume(isHidden ? null : edits, resumeText(resume, flags, serverFlags)))
+    if (isHidden) notes.push(formatUpdateNote(run.name, serverFlags))
+  }
+  if (isTable) notes.push(...(await describeOtherRuns(run, name)))
+  for (const note of notes) deps.io.note(note)
 }
 
 const MAX_OTHER_RUNS = 3
@@ -134,7 +145,7 @@ async function watchRun(
   deps: Deps,
   flags: StatusFlags,
   readSnapshot: () => Promise<RunSnapshot>,
-  { view, output, hinted }: { view: View; output: Output; hinted(run: Run): Promise<StatusFlags> },
+  { view, output }: { view: View; output: Output },
 ): Promise<RunSnapshot | null> {
   const { renderOne } = await import('../../render/table.ts')
   const snapshot = await watch(deps, flags, {
@@ -144,10 +155,7 @@ async function watchRun(
     isFinal: ({ data }) => data.running !== true,
     formatText: async ({ data }) => renderOne(deps.io, output.pick(data), view, output.fields),
   })
-  if (snapshot?.data.state === 'unfinished') {
-    const resume = resumeText(snapshot.resume, flags, await hinted(snapshot.run))
-    deps.io.note(`No process is working on this run. To resume it: ${resume}`)
-  }
+  if (snapshot?.data.state === 'unfinished') deps.io.note('No process is working on this run.')
   return snapshot
 }
 

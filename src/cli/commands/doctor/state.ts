@@ -9,8 +9,10 @@ import { GdnError, messageOf } from '../../../core/errors.ts'
 import { seemsActive } from '../../../core/lock-holder.ts'
 import { pathExists } from '../../../core/path-exists.ts'
 import { shellWord } from '../../../core/shell-word.ts'
+import { isUnrevealed } from '../../../state/drops.ts'
 import { openStateIfExists } from '../../../state/open-state.ts'
 import { commandRuns } from '../../../state/runs.ts'
+import type { Deps } from '../../deps.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 const LOW_SPACE_BYTES = 100 * 1024 * 1024
@@ -59,7 +61,7 @@ const RUNS_CHECK = 'runs'
 const MAX_LISTED_RUNS = 3
 
 /** Checks that the recorded runs and commands can be read, and that no outcome is unknown. */
-export async function checkRuns(stateDir: string): Promise<Finding[]> {
+export async function checkRuns(deps: Deps, stateDir: string): Promise<Finding[]> {
   try {
     const runs = await listRuns(stateDir)
     const findings: Finding[] = []
@@ -71,7 +73,12 @@ export async function checkRuns(stateDir: string): Promise<Finding[]> {
         { ...run, name: run.id, manifest: run.manifestPath, contract: run.contractAddress },
         pending,
       )
-      findings.push(warn(RUNS_CHECK, `run ${run.name} has ${rows} with an unknown outcome`, `Run \`${resume}\`.`))
+      const mint = await findMintOfEdits(deps, { ...run, stateDir })
+      const fix =
+        mint === null
+          ? `Run \`${resume}\`.`
+          : `To mint the manifest as it is now, run \`${mint}\`. To mint the rows as the run stored them, run \`${resume}\`.`
+      findings.push(warn(RUNS_CHECK, `run ${run.name} has ${rows} with an unknown outcome`, fix))
     }
     findings.push(...findSharedNames(runs), ...(await checkCommands(stateDir)))
     return findings.length > 0 ? findings : [ok(RUNS_CHECK, count(runs.length, 'run'))]
@@ -81,6 +88,14 @@ export async function checkRuns(stateDir: string): Promise<Finding[]> {
     if (error instanceof GdnError && error.code === 'data_dir') return [fail(RUNS_CHECK, error)]
     return [warn(RUNS_CHECK, messageOf(error), error instanceof GdnError ? (error.hint ?? null) : null)]
   }
+}
+
+/** Returns the command that mints the manifest of a run, if it differs from the stored rows; null otherwise. */
+async function findMintOfEdits(deps: Deps, run: Run): Promise<string | null> {
+  if (isUnrevealed(run)) return null
+  const { findManifestEdits } = await import('../../batch/edits-since.ts')
+  const edits = await findManifestEdits(deps, run, {})
+  return edits === null || edits.isInvalid || edits.warnings.length === 0 ? null : edits.commands.mint
 }
 
 /** Reports names that several runs share, because they don't identify a single run. */
