@@ -272,8 +272,8 @@ __gdn_bundles() {
     'art preview') REPLY='flags-095ebd output-31b492' ;;
     'art generate') REPLY='flags-a8f9e7 output-31b492' ;;
     'art import') REPLY='flags-685e02 output-31b492' ;;
-    'plan') REPLY='flags-11055f server-12647a output-7bedd8' ;;
-    'apply') REPLY='flags-8a848e cost-6f1f63 marketplace-fd045b sending-and-waiting-50fb0b server-12647a output-31b492' ;;
+    'plan') REPLY='flags-c488da server-12647a output-7bedd8' ;;
+    'apply') REPLY='flags-c380c0 cost-6f1f63 marketplace-fd045b sending-and-waiting-50fb0b server-12647a output-31b492' ;;
     'reveal') REPLY='flags-6bcdea sending-and-waiting-eb853f cost-6f1f63 marketplace-fd045b verifying-7109df server-12647a output-31b492' ;;
     'cost') REPLY='flags-e6f761 cost-61e4fe verifying-3d2de1 server-12647a output-31b492' ;;
     'wallet generate') REPLY='flags-e8321b server-12647a output-31b492' ;;
@@ -752,7 +752,7 @@ __gdn_flags() {
 --clean - - Delete unfinished folders that have different settings' ;;
     'flags-685e02') REPLY='--out - file Manifest to write (manifest.csv)
 --force - - Overwrite an existing file' ;;
-    'flags-11055f') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-c488da') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -765,7 +765,7 @@ __gdn_flags() {
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --run - @run-names Name that identifies the run (the manifest'\''s path)
 --rate - text Maximum number of requests per second
---take-over - - Replace changes made elsewhere with the values of the manifest
+--take-over - - Replace changes made outside the manifest with the values of the manifest
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Use the NFTs of a manifest that was moved or renamed
 --allow-exchanged - - Allow rows to exchange values, content or IDs
@@ -775,7 +775,7 @@ __gdn_flags() {
 --allow-duplicates - - Mint duplicate rows without a prompt
 --detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones
 --out - file Save the plan for `gdn apply`' ;;
-    'flags-8a848e') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-c380c0') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -788,7 +788,7 @@ __gdn_flags() {
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --run - @run-names Name that identifies the run (the manifest'\''s path)
 --rate - text Maximum number of requests per second
---take-over - - Replace changes made elsewhere with the values of the manifest
+--take-over - - Replace changes made outside the manifest with the values of the manifest
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Use the NFTs of a manifest that was moved or renamed
 --allow-exchanged - - Allow rows to exchange values, content or IDs

@@ -394,9 +394,9 @@ function __gdn_bundles
     case 'art import'
       printf '%s\n' 'flags-685e02 output-31b492'
     case 'plan'
-      printf '%s\n' 'flags-11055f server-12647a output-7bedd8'
+      printf '%s\n' 'flags-c488da server-12647a output-7bedd8'
     case 'apply'
-      printf '%s\n' 'flags-8a848e cost-6f1f63 marketplace-fd045b sending-and-waiting-50fb0b server-12647a output-31b492'
+      printf '%s\n' 'flags-c380c0 cost-6f1f63 marketplace-fd045b sending-and-waiting-50fb0b server-12647a output-31b492'
     case 'reveal'
       printf '%s\n' 'flags-6bcdea sending-and-waiting-eb853f cost-6f1f63 marketplace-fd045b verifying-7109df server-12647a output-31b492'
     case 'cost'
@@ -1004,7 +1004,7 @@ function __gdn_flags
     case 'flags-685e02'
       printf '%s\n' '--out - file Manifest to write (manifest.csv)' \
         '--force - - Overwrite an existing file'
-    case 'flags-11055f'
+    case 'flags-c488da'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -1018,7 +1018,7 @@ function __gdn_flags
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--rate - text Maximum number of requests per second' \
-        '--take-over - - Replace changes made elsewhere with the values of the manifest' \
+        '--take-over - - Replace changes made outside the manifest with the values of the manifest' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--adopt - - Use the NFTs of a manifest that was moved or renamed' \
         '--allow-exchanged - - Allow rows to exchange values, content or IDs' \
@@ -1028,7 +1028,7 @@ function __gdn_flags
         '--allow-duplicates - - Mint duplicate rows without a prompt' \
         '--detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones' \
         '--out - file Save the plan for `gdn apply`'
-    case 'flags-8a848e'
+    case 'flags-c380c0'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -1042,7 +1042,7 @@ function __gdn_flags
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--rate - text Maximum number of requests per second' \
-        '--take-over - - Replace changes made elsewhere with the values of the manifest' \
+        '--take-over - - Replace changes made outside the manifest with the values of the manifest' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--adopt - - Use the NFTs of a manifest that was moved or renamed' \
         '--allow-exchanged - - Allow rows to exchange values, content or IDs' \

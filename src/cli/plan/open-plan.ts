@@ -24,7 +24,7 @@ export function addPlanFlags(command: GdnCommand): void {
   addTargetFlags(command)
   command.valueFlag('--run <name>', "Name that identifies the run (the manifest's path)", notEmpty)
   command.valueFlag('--rate <n>', 'Maximum number of requests per second', positiveNumber)
-  command.switchFlag('--take-over', 'Replace changes made elsewhere with the values of the manifest')
+  command.switchFlag('--take-over', 'Replace changes made outside the manifest with the values of the manifest')
   command.switchFlag('--new-rows', 'Mint new rows even if sent rows are missing from the manifest')
   command.switchFlag('--adopt', 'Use the NFTs of a manifest that was moved or renamed')
   addExchangedFlag(command)
