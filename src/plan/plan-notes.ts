@@ -26,6 +26,8 @@ export interface PlanNoteInputs extends Pick<Tally, 'newUnnamed' | 'keptUnnamed'
   /** Whether the server supports reference IDs, and whether it can update and burn NFTs. */
   hasReferences: boolean
   hasUpdates: boolean
+  /** Why the collection doesn't permit burns; null if it does, or if no NFT could be burned. */
+  noBurns: string | null
   /** Whether this machine has minted rows of the run. */
   isMintedHere: boolean
   /** Whether new rows may be edits of rows that another machine has minted. gdn can't check this without a label. */
@@ -116,11 +118,18 @@ function formatPairNotes({ paired }: PlanNoteInputs): string[] {
 const formatAddedIds = (count: number): string =>
   count === 1 ? 'An ID was added to 1 row after its mint' : `IDs were added to ${count} rows after their mint`
 
+const REMOVED_ROWS = 'Without a row: '
+
+/** Returns whether the notes of a plan name the rows that were removed from the manifest. */
+export const namesRemovedRows = (notes: readonly string[]): boolean =>
+  notes.some((note) => note.startsWith(REMOVED_ROWS))
+
 function formatRemovedRowNotes({
   removedRows,
   newUnnamed,
   isPruning,
   hasUpdates,
+  noBurns,
   isShuffled,
 }: PlanNoteInputs): string[] {
   const { count, firstNames, withoutIdCount } = removedRows
@@ -131,10 +140,11 @@ function formatRemovedRowNotes({
       ? '. Without an id, an edited row is a new row, and would be minted as an additional NFT'
       : ''
   const notes = [`${rows} no longer in the manifest${edited}`]
-  if (firstNames.length > 0) notes.push(`Without a row: ${listSome(firstNames, count)}`)
+  if (firstNames.length > 0) notes.push(`${REMOVED_ROWS}${listSome(firstNames, count)}`)
   const nfts = count === 1 ? 'Its NFT is' : 'Their NFTs are'
   const burnMethod = isShuffled ? 'by gdn nft burn' : 'by a plan that was saved with --prune and --out'
-  if (hasUpdates) notes.push(`${nfts} burned only ${burnMethod}`)
+  if (noBurns !== null) notes.push(`gdn can't burn ${count === 1 ? 'its NFT' : 'their NFTs'}: ${noBurns}`)
+  else if (hasUpdates) notes.push(`${nfts} burned only ${burnMethod}`)
   return notes
 }
 

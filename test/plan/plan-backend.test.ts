@@ -1089,6 +1089,14 @@ describe('gdn plan and apply against a backend', () => {
       expect(await noted()).not.toContain('no longer in the manifest')
     })
 
+    test('name a removed row that resembles no new row once', async () => {
+      const { one } = await pruned()
+      const { code, stderr } = await one.run(['plan'], `${without}\nx9,Noon,other,${CAROL}`)
+      expect(code).toBe(2)
+      expect(stderr).toContain('Without a row: Dusk (b).\n')
+      expect(stderr.match(/Dusk/g)).toHaveLength(1)
+    })
+
     test('are made only where the run is that minted the NFTs', async () => {
       const { collection, file } = await pruned()
       const other = await machine(collection)
@@ -1120,6 +1128,9 @@ describe('gdn plan and apply against a backend', () => {
       await writeFile(one.path('mine.csv'), rows)
       expect((await one.cli('batch', 'mint', one.path('mine.csv'), ...target)).code).toBe(0)
       await writeFile(one.path('mine.csv'), without)
+      const announced = await one.cli('plan', one.path('mine.csv'), ...target)
+      expect(announced.stderr).toContain("gdn can't burn its NFT: the collection was created without --enable-burn.\n")
+      expect(announced.stderr).not.toContain('--prune')
       const planned = await one.cli('plan', one.path('mine.csv'), ...target, '--prune', '--json')
       expect(JSON.parse(planned.stdout)).toMatchObject([
         { action: 'impossible', want: 'burn', reason: 'the collection was created without --enable-burn' },

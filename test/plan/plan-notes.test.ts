@@ -17,6 +17,7 @@ const NOTHING: PlanNoteInputs = {
   counts: { drift: 0, lasting: 0, keptBurns: 0 },
   hasReferences: true,
   hasUpdates: true,
+  noBurns: null,
   isMintedHere: true,
   mayBeMinted: false,
   isShuffled: false,
@@ -75,6 +76,15 @@ describe('the notes of a plan', () => {
       'with a row that is gone',
       ONE_GONE,
       ['1 row that the run has sent is no longer in the manifest', 'Without a row: Blue (7)', BURNED],
+    ],
+    [
+      'with a row that is gone, whose NFT the collection does not let gdn burn',
+      { ...ONE_GONE, noBurns: 'the collection was created without --enable-burn' },
+      [
+        '1 row that the run has sent is no longer in the manifest',
+        'Without a row: Blue (7)',
+        "gdn can't burn its NFT: the collection was created without --enable-burn",
+      ],
     ],
     [
       'with a row that may be an edit of one that is gone',

@@ -2,6 +2,7 @@ import { isEvm } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { LocalContents } from '../../files/local-content.ts'
 import { withPlan } from '../../plan/make-plan.ts'
+import { namesRemovedRows } from '../../plan/plan-notes.ts'
 import type { ChangePlan, PlanDeps, PlanOptions } from '../../plan/planned.ts'
 import type { SealedSlots } from '../../reveal/drop-state.ts'
 import type { DrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
@@ -104,6 +105,7 @@ export async function openPlan<Result>(
     },
     whyNoBurns: () => whyNoBurns(deps, connection, options),
   }
+  let isNamed = false
   try {
     return await withPlan(
       planned,
@@ -116,12 +118,13 @@ export async function openPlan<Result>(
       async (plan) => {
         progress.stop()
         await refuseHiddenChanges(options, plan, { only })
+        isNamed = namesRemovedRows(plan.notes)
         return await use(plan)
       },
     )
   } catch (error) {
     progress.stop()
-    if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(io, error)
+    if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(io, error, { isNamed })
     throw withErrorDetails(error)
   } finally {
     progress.stop()
