@@ -482,7 +482,7 @@ describe('finding a run', () => {
         expect({ command, code, stderr }).toMatchObject({ code: 0 })
       }
     }
-    const env = { ...options.env, GDN_CONTRACT: CONTRACT.replace(/..$/, '00') }
+    const env = { ...options.env, GDN_CONTRACT: CONTRACT.toLowerCase().replace(/..$/, '00') }
     const none = await cli(['batch', 'status', path('drop.csv'), '--state-dir', stateDir], { ...options, env })
     expect(none.stderr).toContain('matches several runs')
   })

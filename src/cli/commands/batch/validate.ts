@@ -108,8 +108,8 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const drop = unrevealed === undefined ? null : await import('../../batch/reveal/unrevealed.ts')
   drop?.refuseStandardInput(manifest)
   checkShuffleFlags(flags)
-  refuseContract(flags.contract, null)
   const settings = await deps.settings(flags)
+  refuseContract(settings.contract, null)
   await warnOfUnreadProjectFile(deps, manifest, settings)
   const validation = { deps, manifest, flags, settings }
   const options = { ...(await resolveReadingOptions(validation)), checkRow: drop?.checkUncommittable(flags) }
@@ -138,7 +138,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   if (unrevealed !== undefined && target.blockchain !== null) {
     await drop?.openPlaceholder(deps, unrevealed, target.blockchain)
   }
-  refuseContract(flags.contract, target.blockchain)
+  if (target.contractAddress === null) refuseContract(settings.contract, target.blockchain)
   await output.one({
     valid: true,
     rows,
@@ -358,14 +358,16 @@ async function missingFlags(
 }
 
 /**
- * Rejects an invalid address in the flag. An address in a column is checked with its row.
+ * Rejects an invalid address in the flag or the configuration. An address in a column is checked with its row.
  *
  * @param blockchain null if unknown. If so, only EVM addresses can be checked.
  */
-function refuseContract(contract: string | undefined, blockchain: Blockchain | null): void {
-  if (contract === undefined || (blockchain === null && !/^0x[0-9a-f]+$/i.test(contract))) return
-  const problem = addressProblem(contract, blockchain ?? 'polygon')
-  if (problem !== null) throw wrongAddressError(contract, problem, '--contract')
+function refuseContract(contract: Settings['contract'], blockchain: Blockchain | null): void {
+  if (contract === null) return
+  const { value, from } = contract
+  if (blockchain === null && !/^0x[0-9a-f]+$/i.test(value)) return
+  const problem = addressProblem(value, blockchain ?? 'polygon')
+  if (problem !== null) throw wrongAddressError(value, problem, from)
 }
 
 /** If rows or files have problems, throws one error with the first problems and the number of all problems. */
