@@ -256,7 +256,7 @@ __gdn_bundles() {
     'batch template') REPLY='flags-9432ff server-da4928 output-d9d285' ;;
     'batch validate') REPLY='flags-0332cd server-12647a output-31b492' ;;
     'batch rarity') REPLY='flags-869258 server-12647a output-31b492' ;;
-    'batch preview') REPLY='flags-195df2 server-12647a output-31b492' ;;
+    'batch preview') REPLY='flags-3d8e6e server-12647a output-31b492' ;;
     'batch rehearse') REPLY='flags-275674 run-cb7e0b server-da4928 output-31b492' ;;
     'batch mint') REPLY='flags-993fb6 receivers-442327 run-a5913a sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492' ;;
     'batch list') REPLY='flags-adadad server-12647a output-31b492' ;;
@@ -265,11 +265,11 @@ __gdn_bundles() {
     'batch retry') REPLY='flags-263dfc run-a38e3e sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492' ;;
     'batch reconcile') REPLY='flags-486742 run-d19a3d sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492' ;;
     'batch results') REPLY='flags-2d031d verifying-4972e5 server-12647a output-31b492' ;;
-    'batch report') REPLY='flags-c0a8b1 server-12647a output-31b492' ;;
+    'batch report') REPLY='flags-6ac953 server-12647a output-31b492' ;;
     'batch rm') REPLY='flags-a1e007 server-12647a output-31b492' ;;
     'art init') REPLY='output-d9d285' ;;
     'art check') REPLY='flags-007ca7 output-31b492' ;;
-    'art preview') REPLY='flags-095ebd output-31b492' ;;
+    'art preview') REPLY='flags-58bd54 output-31b492' ;;
     'art generate') REPLY='flags-a8f9e7 output-31b492' ;;
     'art import') REPLY='flags-685e02 output-31b492' ;;
     'plan') REPLY='flags-c488da server-12647a output-7bedd8' ;;
@@ -607,8 +607,8 @@ __gdn_flags() {
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' ;;
-    'flags-195df2') REPLY='--to - file File to write (<manifest>-preview.html)
---force - - Overwrite an existing file
+    'flags-3d8e6e') REPLY='--to - file File to write (<manifest>-preview.html)
+--force - - Overwrite a file that gdn did not write
 --open - - Open the file in the browser
 --remote-images - - Let the page load images from the web
 --contract -c @collections Address or name of the drop'\''s collection
@@ -722,9 +722,9 @@ __gdn_flags() {
     'flags-2d031d') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned, abandoned
 --costs - - Also print the cost that the server reports for the run' ;;
-    'flags-c0a8b1') REPLY='--contract -c @collections Address or name of the collection, if several runs match
+    'flags-6ac953') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --to - file File to write (<run>-report.html)
---force - - Overwrite an existing file
+--force - - Overwrite a file that gdn did not write
 --open - - Open the file in the browser
 --gateway - text IPFS gateway for images and links (the server'\''s own)' ;;
     'flags-a1e007') REPLY='--contract -c @collections Address or name of the collection, if several runs match
@@ -734,12 +734,12 @@ __gdn_flags() {
 --seed - text Text that seeds the random choices (gdn)
 --strict - - Fail if trait counts differ from the weights
 --fit - =fit How to scale images whose size differs from the output: contain, cover, fill' ;;
-    'flags-095ebd') REPLY='--count - text Number of NFTs, including one-of-ones
+    'flags-58bd54') REPLY='--count - text Number of NFTs, including one-of-ones
 --seed - text Text that seeds the random choices (gdn)
 --sample - text Number of NFTs in the sample (12)
 --fit - =fit How to scale images whose size differs from the output: contain, cover, fill
 --out - file Write a page to this file (art-preview.html with --open)
---force - - Overwrite an existing file
+--force - - Overwrite a file that gdn did not write
 --open - - Open the page in the browser' ;;
     'flags-a8f9e7') REPLY='--count - text Number of NFTs, including one-of-ones
 --seed - text Text that seeds the random choices (gdn)
