@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { rename, rm, symlink } from 'node:fs/promises'
+import { rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type LockHolder, thisProcess } from '../../../src/core/lock-holder.ts'
 import { openState } from '../../../src/state/open-state.ts'
@@ -106,6 +106,24 @@ test('batch validate looks for the run in the collection of GDN_CONTRACT, as bat
   expect((await validate(CONTRACT)).stderr).toContain('has minted this manifest')
   expect((await validate(OTHER_CONTRACT)).stderr).toContain('no errors. To preview the mint: ')
   expect(JSON.parse((await validate(OTHER_CONTRACT, '--json')).stdout).contract_address).toBe(OTHER_CONTRACT)
+})
+
+test('batch reconcile says that nothing is left to reconcile', async () => {
+  const { mint, path, stateDir, options } = await home()
+  const api = await fakeApi(service())
+  await mint(api.url)
+  const { code, stderr } = await cli(['batch', 'reconcile', path('drop.csv'), '--state-dir', stateDir], options)
+  expect(code).toBe(0)
+  expect(stderr).toMatch(/^Nothing is left to reconcile: all 2 rows of the run drop-\w+ are deployed\.$/m)
+})
+
+test('batch mint of a finished run names a manifest in the working directory by its relative path', async () => {
+  const { mint, path, stateDir, options } = await home()
+  const api = await fakeApi(service())
+  await mint(api.url)
+  await writeFile(path('drop.csv'), CSV.replace(/^Dusk.*\n/m, ''))
+  const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--state-dir', stateDir]
+  expect((await cli(argv, options)).stderr).toContain('`gdn plan drop.csv --')
 })
 
 describe('batch list', () => {
