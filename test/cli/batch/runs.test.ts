@@ -96,6 +96,17 @@ test('batch validate suggests a comparison for a manifest that is minted on the 
   expect(await validate('--base-url', ELSEWHERE)).toContain(minting)
 })
 
+test('batch validate suggests a complete plan command for a minted manifest, without a server or collection', async () => {
+  const { mint, path, gdn, stateDir } = await home()
+  const api = await fakeApi(service())
+  await mint(api.url)
+  const { stderr } = await gdn('batch', 'validate', path('drop.csv'), '-b', 'polygon', '--state-dir', stateDir)
+  const [, plan = ''] = /differences: gdn (plan .*)/.exec(stderr) ?? []
+  expect(plan).toContain(` --contract ${CONTRACT} --blockchain polygon --base-url ${api.url} --state-dir `)
+  expect(stderr).not.toContain('Also select')
+  expect((await gdn(...plan.split(' '))).stderr).toContain('2 unchanged')
+})
+
 test('batch validate looks for the run in the collection of GDN_CONTRACT, as batch mint does', async () => {
   const { mint, path, stateDir, options } = await home()
   const api = await fakeApi(service())
