@@ -256,7 +256,7 @@ __gdn_bundles() {
     'batch template') REPLY='flags-9432ff server-da4928 output-d9d285' ;;
     'batch validate') REPLY='flags-69dd9f server-12647a output-31b492' ;;
     'batch rarity') REPLY='flags-869258 server-12647a output-31b492' ;;
-    'batch preview') REPLY='flags-195df2 server-12647a output-31b492' ;;
+    'batch preview') REPLY='flags-3d8e6e server-12647a output-31b492' ;;
     'batch rehearse') REPLY='flags-275674 run-cb7e0b server-da4928 output-31b492' ;;
     'batch mint') REPLY='flags-993fb6 receivers-ea0bb1 run-ec44fa sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492' ;;
     'batch list') REPLY='flags-adadad server-12647a output-31b492' ;;
@@ -265,15 +265,15 @@ __gdn_bundles() {
     'batch retry') REPLY='flags-263dfc run-a38e3e sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492' ;;
     'batch reconcile') REPLY='flags-486742 run-d19a3d sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492' ;;
     'batch results') REPLY='flags-2d031d verifying-4972e5 server-12647a output-31b492' ;;
-    'batch report') REPLY='flags-c0a8b1 server-12647a output-31b492' ;;
+    'batch report') REPLY='flags-6ac953 server-12647a output-31b492' ;;
     'batch rm') REPLY='flags-a1e007 server-12647a output-31b492' ;;
     'art init') REPLY='output-d9d285' ;;
     'art check') REPLY='flags-007ca7 output-31b492' ;;
-    'art preview') REPLY='flags-095ebd output-31b492' ;;
+    'art preview') REPLY='flags-58bd54 output-31b492' ;;
     'art generate') REPLY='flags-a8f9e7 output-31b492' ;;
     'art import') REPLY='flags-685e02 output-31b492' ;;
-    'plan') REPLY='flags-11055f server-12647a output-7bedd8' ;;
-    'apply') REPLY='flags-8a848e cost-6f1f63 marketplace-fd045b sending-and-waiting-50fb0b server-12647a output-31b492' ;;
+    'plan') REPLY='flags-c488da server-12647a output-7bedd8' ;;
+    'apply') REPLY='flags-c380c0 cost-6f1f63 marketplace-fd045b sending-and-waiting-50fb0b server-12647a output-31b492' ;;
     'reveal') REPLY='flags-6bcdea sending-and-waiting-eb853f cost-6f1f63 marketplace-fd045b verifying-7109df server-12647a output-31b492' ;;
     'cost') REPLY='flags-e6f761 cost-61e4fe verifying-3d2de1 server-12647a output-31b492' ;;
     'wallet generate') REPLY='flags-cd1130 server-12647a output-31b492' ;;
@@ -607,8 +607,8 @@ __gdn_flags() {
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' ;;
-    'flags-195df2') REPLY='--to - file File to write (<manifest>-preview.html)
---force - - Overwrite an existing file
+    'flags-3d8e6e') REPLY='--to - file File to write (<manifest>-preview.html)
+--force - - Overwrite a file that gdn did not write
 --open - - Open the file in the browser
 --remote-images - - Let the page load images from the web
 --contract -c @collections Address or name of the drop'\''s collection
@@ -722,9 +722,9 @@ __gdn_flags() {
     'flags-2d031d') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned, abandoned
 --costs - - Also print the cost that the server reports for the run' ;;
-    'flags-c0a8b1') REPLY='--contract -c @collections Address or name of the collection, if several runs match
+    'flags-6ac953') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --to - file File to write (<run>-report.html)
---force - - Overwrite an existing file
+--force - - Overwrite a file that gdn did not write
 --open - - Open the file in the browser
 --gateway - text IPFS gateway for images and links (the server'\''s own)' ;;
     'flags-a1e007') REPLY='--contract -c @collections Address or name of the collection, if several runs match
@@ -734,12 +734,12 @@ __gdn_flags() {
 --seed - text Text that seeds the random choices (gdn)
 --strict - - Fail if trait counts differ from the weights
 --fit - =fit How to scale images whose size differs from the output: contain, cover, fill' ;;
-    'flags-095ebd') REPLY='--count - text Number of NFTs, including one-of-ones
+    'flags-58bd54') REPLY='--count - text Number of NFTs, including one-of-ones
 --seed - text Text that seeds the random choices (gdn)
 --sample - text Number of NFTs in the sample (12)
 --fit - =fit How to scale images whose size differs from the output: contain, cover, fill
 --out - file Write a page to this file (art-preview.html with --open)
---force - - Overwrite an existing file
+--force - - Overwrite a file that gdn did not write
 --open - - Open the page in the browser' ;;
     'flags-a8f9e7') REPLY='--count - text Number of NFTs, including one-of-ones
 --seed - text Text that seeds the random choices (gdn)
@@ -752,7 +752,7 @@ __gdn_flags() {
 --clean - - Delete unfinished folders that have different settings' ;;
     'flags-685e02') REPLY='--out - file Manifest to write (manifest.csv)
 --force - - Overwrite an existing file' ;;
-    'flags-11055f') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-c488da') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -765,7 +765,7 @@ __gdn_flags() {
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --run - @run-names Name that identifies the run (the manifest'\''s path)
 --rate - text Maximum number of requests per second
---take-over - - Replace changes made elsewhere with the values of the manifest
+--take-over - - Replace changes made outside the manifest with the values of the manifest
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Use the NFTs of a manifest that was moved or renamed
 --allow-exchanged - - Allow rows to exchange values, content or IDs
@@ -775,7 +775,7 @@ __gdn_flags() {
 --allow-duplicates - - Mint duplicate rows without a prompt
 --detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones
 --out - file Save the plan for `gdn apply`' ;;
-    'flags-8a848e') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-c380c0') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -788,7 +788,7 @@ __gdn_flags() {
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --run - @run-names Name that identifies the run (the manifest'\''s path)
 --rate - text Maximum number of requests per second
---take-over - - Replace changes made elsewhere with the values of the manifest
+--take-over - - Replace changes made outside the manifest with the values of the manifest
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Use the NFTs of a manifest that was moved or renamed
 --allow-exchanged - - Allow rows to exchange values, content or IDs

@@ -362,7 +362,7 @@ function __gdn_bundles
     case 'batch rarity'
       printf '%s\n' 'flags-869258 server-12647a output-31b492'
     case 'batch preview'
-      printf '%s\n' 'flags-195df2 server-12647a output-31b492'
+      printf '%s\n' 'flags-3d8e6e server-12647a output-31b492'
     case 'batch rehearse'
       printf '%s\n' 'flags-275674 run-cb7e0b server-da4928 output-31b492'
     case 'batch mint'
@@ -380,7 +380,7 @@ function __gdn_bundles
     case 'batch results'
       printf '%s\n' 'flags-2d031d verifying-4972e5 server-12647a output-31b492'
     case 'batch report'
-      printf '%s\n' 'flags-c0a8b1 server-12647a output-31b492'
+      printf '%s\n' 'flags-6ac953 server-12647a output-31b492'
     case 'batch rm'
       printf '%s\n' 'flags-a1e007 server-12647a output-31b492'
     case 'art init'
@@ -388,15 +388,15 @@ function __gdn_bundles
     case 'art check'
       printf '%s\n' 'flags-007ca7 output-31b492'
     case 'art preview'
-      printf '%s\n' 'flags-095ebd output-31b492'
+      printf '%s\n' 'flags-58bd54 output-31b492'
     case 'art generate'
       printf '%s\n' 'flags-a8f9e7 output-31b492'
     case 'art import'
       printf '%s\n' 'flags-685e02 output-31b492'
     case 'plan'
-      printf '%s\n' 'flags-11055f server-12647a output-7bedd8'
+      printf '%s\n' 'flags-c488da server-12647a output-7bedd8'
     case 'apply'
-      printf '%s\n' 'flags-8a848e cost-6f1f63 marketplace-fd045b sending-and-waiting-50fb0b server-12647a output-31b492'
+      printf '%s\n' 'flags-c380c0 cost-6f1f63 marketplace-fd045b sending-and-waiting-50fb0b server-12647a output-31b492'
     case 'reveal'
       printf '%s\n' 'flags-6bcdea sending-and-waiting-eb853f cost-6f1f63 marketplace-fd045b verifying-7109df server-12647a output-31b492'
     case 'cost'
@@ -836,9 +836,9 @@ function __gdn_flags
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)'
-    case 'flags-195df2'
+    case 'flags-3d8e6e'
       printf '%s\n' '--to - file File to write (<manifest>-preview.html)' \
-        '--force - - Overwrite an existing file' \
+        '--force - - Overwrite a file that gdn did not write' \
         '--open - - Open the file in the browser' \
         '--remote-images - - Let the page load images from the web' \
         '--contract -c @collections Address or name of the drop\'s collection' \
@@ -968,10 +968,10 @@ function __gdn_flags
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned, abandoned' \
         '--costs - - Also print the cost that the server reports for the run'
-    case 'flags-c0a8b1'
+    case 'flags-6ac953'
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--to - file File to write (<run>-report.html)' \
-        '--force - - Overwrite an existing file' \
+        '--force - - Overwrite a file that gdn did not write' \
         '--open - - Open the file in the browser' \
         '--gateway - text IPFS gateway for images and links (the server\'s own)'
     case 'flags-a1e007'
@@ -983,13 +983,13 @@ function __gdn_flags
         '--seed - text Text that seeds the random choices (gdn)' \
         '--strict - - Fail if trait counts differ from the weights' \
         '--fit - =fit How to scale images whose size differs from the output: contain, cover, fill'
-    case 'flags-095ebd'
+    case 'flags-58bd54'
       printf '%s\n' '--count - text Number of NFTs, including one-of-ones' \
         '--seed - text Text that seeds the random choices (gdn)' \
         '--sample - text Number of NFTs in the sample (12)' \
         '--fit - =fit How to scale images whose size differs from the output: contain, cover, fill' \
         '--out - file Write a page to this file (art-preview.html with --open)' \
-        '--force - - Overwrite an existing file' \
+        '--force - - Overwrite a file that gdn did not write' \
         '--open - - Open the page in the browser'
     case 'flags-a8f9e7'
       printf '%s\n' '--count - text Number of NFTs, including one-of-ones' \
@@ -1004,7 +1004,7 @@ function __gdn_flags
     case 'flags-685e02'
       printf '%s\n' '--out - file Manifest to write (manifest.csv)' \
         '--force - - Overwrite an existing file'
-    case 'flags-11055f'
+    case 'flags-c488da'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -1018,7 +1018,7 @@ function __gdn_flags
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--rate - text Maximum number of requests per second' \
-        '--take-over - - Replace changes made elsewhere with the values of the manifest' \
+        '--take-over - - Replace changes made outside the manifest with the values of the manifest' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--adopt - - Use the NFTs of a manifest that was moved or renamed' \
         '--allow-exchanged - - Allow rows to exchange values, content or IDs' \
@@ -1028,7 +1028,7 @@ function __gdn_flags
         '--allow-duplicates - - Mint duplicate rows without a prompt' \
         '--detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones' \
         '--out - file Save the plan for `gdn apply`'
-    case 'flags-8a848e'
+    case 'flags-c380c0'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -1042,7 +1042,7 @@ function __gdn_flags
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--rate - text Maximum number of requests per second' \
-        '--take-over - - Replace changes made elsewhere with the values of the manifest' \
+        '--take-over - - Replace changes made outside the manifest with the values of the manifest' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--adopt - - Use the NFTs of a manifest that was moved or renamed' \
         '--allow-exchanged - - Allow rows to exchange values, content or IDs' \

@@ -252,7 +252,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch template' = 'flags-9432ff server-da4928 output-d9d285'
     'batch validate' = 'flags-69dd9f server-12647a output-31b492'
     'batch rarity' = 'flags-869258 server-12647a output-31b492'
-    'batch preview' = 'flags-195df2 server-12647a output-31b492'
+    'batch preview' = 'flags-3d8e6e server-12647a output-31b492'
     'batch rehearse' = 'flags-275674 run-cb7e0b server-da4928 output-31b492'
     'batch mint' = 'flags-993fb6 receivers-ea0bb1 run-ec44fa sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
     'batch list' = 'flags-adadad server-12647a output-31b492'
@@ -261,15 +261,15 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch retry' = 'flags-263dfc run-a38e3e sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
     'batch reconcile' = 'flags-486742 run-d19a3d sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492'
     'batch results' = 'flags-2d031d verifying-4972e5 server-12647a output-31b492'
-    'batch report' = 'flags-c0a8b1 server-12647a output-31b492'
+    'batch report' = 'flags-6ac953 server-12647a output-31b492'
     'batch rm' = 'flags-a1e007 server-12647a output-31b492'
     'art init' = 'output-d9d285'
     'art check' = 'flags-007ca7 output-31b492'
-    'art preview' = 'flags-095ebd output-31b492'
+    'art preview' = 'flags-58bd54 output-31b492'
     'art generate' = 'flags-a8f9e7 output-31b492'
     'art import' = 'flags-685e02 output-31b492'
-    'plan' = 'flags-11055f server-12647a output-7bedd8'
-    'apply' = 'flags-8a848e cost-6f1f63 marketplace-fd045b sending-and-waiting-50fb0b server-12647a output-31b492'
+    'plan' = 'flags-c488da server-12647a output-7bedd8'
+    'apply' = 'flags-c380c0 cost-6f1f63 marketplace-fd045b sending-and-waiting-50fb0b server-12647a output-31b492'
     'reveal' = 'flags-6bcdea sending-and-waiting-eb853f cost-6f1f63 marketplace-fd045b verifying-7109df server-12647a output-31b492'
     'cost' = 'flags-e6f761 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     'wallet generate' = 'flags-cd1130 server-12647a output-31b492'
@@ -600,8 +600,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)'
-    'flags-195df2' = '--to - file File to write (<manifest>-preview.html)
---force - - Overwrite an existing file
+    'flags-3d8e6e' = '--to - file File to write (<manifest>-preview.html)
+--force - - Overwrite a file that gdn did not write
 --open - - Open the file in the browser
 --remote-images - - Let the page load images from the web
 --contract -c @collections Address or name of the drop''s collection
@@ -715,9 +715,9 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-2d031d' = '--contract -c @collections Address or name of the collection, if several runs match
 --status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned, abandoned
 --costs - - Also print the cost that the server reports for the run'
-    'flags-c0a8b1' = '--contract -c @collections Address or name of the collection, if several runs match
+    'flags-6ac953' = '--contract -c @collections Address or name of the collection, if several runs match
 --to - file File to write (<run>-report.html)
---force - - Overwrite an existing file
+--force - - Overwrite a file that gdn did not write
 --open - - Open the file in the browser
 --gateway - text IPFS gateway for images and links (the server''s own)'
     'flags-a1e007' = '--contract -c @collections Address or name of the collection, if several runs match
@@ -727,12 +727,12 @@ mcp Serve the commands to coding agents as MCP tools'
 --seed - text Text that seeds the random choices (gdn)
 --strict - - Fail if trait counts differ from the weights
 --fit - =fit How to scale images whose size differs from the output: contain, cover, fill'
-    'flags-095ebd' = '--count - text Number of NFTs, including one-of-ones
+    'flags-58bd54' = '--count - text Number of NFTs, including one-of-ones
 --seed - text Text that seeds the random choices (gdn)
 --sample - text Number of NFTs in the sample (12)
 --fit - =fit How to scale images whose size differs from the output: contain, cover, fill
 --out - file Write a page to this file (art-preview.html with --open)
---force - - Overwrite an existing file
+--force - - Overwrite a file that gdn did not write
 --open - - Open the page in the browser'
     'flags-a8f9e7' = '--count - text Number of NFTs, including one-of-ones
 --seed - text Text that seeds the random choices (gdn)
@@ -745,7 +745,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --clean - - Delete unfinished folders that have different settings'
     'flags-685e02' = '--out - file Manifest to write (manifest.csv)
 --force - - Overwrite an existing file'
-    'flags-11055f' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-c488da' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -758,7 +758,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --run - @run-names Name that identifies the run (the manifest''s path)
 --rate - text Maximum number of requests per second
---take-over - - Replace changes made elsewhere with the values of the manifest
+--take-over - - Replace changes made outside the manifest with the values of the manifest
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Use the NFTs of a manifest that was moved or renamed
 --allow-exchanged - - Allow rows to exchange values, content or IDs
@@ -768,7 +768,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --allow-duplicates - - Mint duplicate rows without a prompt
 --detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones
 --out - file Save the plan for `gdn apply`'
-    'flags-8a848e' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-c380c0' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -781,7 +781,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --run - @run-names Name that identifies the run (the manifest''s path)
 --rate - text Maximum number of requests per second
---take-over - - Replace changes made elsewhere with the values of the manifest
+--take-over - - Replace changes made outside the manifest with the values of the manifest
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Use the NFTs of a manifest that was moved or renamed
 --allow-exchanged - - Allow rows to exchange values, content or IDs

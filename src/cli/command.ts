@@ -200,8 +200,16 @@ export const missingCollectionError = (flag: string, hint: string) =>
 
 export const noServerNamedError = (flag: string, hint: string) => flagError(flag, 'no server is specified', hint)
 
-export const wrongAddressError = (address: string, problem: string, flag: string) =>
-  flagError(flag, `"${hidePrivateKey(address)}" ${problem}`)
+/**
+ * Creates the error for a value that isn't an address.
+ *
+ * @param from the flag, argument, variable, file or profile that contains the value
+ */
+export function wrongAddressError(address: string, problem: string, from: string): GdnError {
+  const isTyped = /^[-<]/.test(from)
+  const hint = isTyped ? undefined : `Change the contract in ${from}, or add --contract <address>.`
+  return flagError(from, `"${hidePrivateKey(address)}" ${problem}`, hint)
+}
 
 /** Creates the error for `-c=0x…`, in which an equals sign precedes the value of a short flag. */
 function equalsAfterShortError(short: string, long: string, raw: string): GdnError {

@@ -3,6 +3,7 @@ import { isKnownBlockchain } from '../api/blockchains.ts'
 import { count } from '../core/count.ts'
 import { flagError, GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
+import { shellWord } from '../core/shell-word.ts'
 import { type GdnCommand, usageHint } from './command.ts'
 
 /**
@@ -20,7 +21,7 @@ export function usageError(error: CommanderError, command: GdnCommand, argv: rea
   const hint = isUnknown
     ? (dataDirHint(error.message, command) ??
       dashedFileHint(argv, command) ??
-      findAlternativeCommand(error.message, command))
+      findAlternativeCommand(error.message, command, argv))
     : undefined
   return new GdnError('usage', rewordMessage(error, command), {
     hint: hint ?? excessHint(error, command) ?? (near === undefined ? usageHint(command) : `Did you mean ${near}?`),
@@ -38,18 +39,44 @@ const FILE_ARGUMENTS: ReadonlySet<string> = new Set(['manifest', 'plan'])
 const DASHED_FILE = /^-[\w.-]+\.(?:csv|tsv|jsonl?|ndjson)$/i
 
 /** Returns the command to run instead of a flag that users may expect but the command doesn't have. */
-function findAlternativeCommand(message: string, command: GdnCommand): string | undefined {
+function findAlternativeCommand(message: string, command: GdnCommand, argv: readonly string[]): string | undefined {
   const name = command.name()
+  const list = /'(--to|--receivers)(?==|')/.exec(message)?.[1]
+  if (name === 'batch mint' && list !== undefined) return 'Did you mean --to?'
+  if (name === 'batch validate' && list !== undefined) {
+    return `To check a manifest with a list of receivers, run \`gdn batch mint ${namedFiles(argv, list)} --dry-run\`.`
+  }
   if (name === 'apply' && message.includes("'--dry-run'"))
     return 'Run `gdn plan` to show the changes without making them.'
-  if ((name === 'apply' || name === 'plan') && message.includes("'--to'"))
-    return `${name === 'plan' ? 'Did you mean --out? ' : ''}Only \`gdn batch mint\` accepts a list of receivers.`
-  if (name === 'nft mint' && message.includes("'--to'"))
+  if ((name === 'apply' || name === 'plan') && list !== undefined)
+    return `${name === 'plan' && list === '--to' ? 'Did you mean --out? ' : ''}Only \`gdn batch mint\` accepts a list of receivers.`
+  if (name === 'nft mint' && list !== undefined)
     return 'To mint an NFT to a list of receivers, run `gdn batch mint <manifest> --to <list>`.'
   // A pending NFT has no token ID yet.
   if (name.startsWith('nft ') && name !== 'nft wait' && /'(?:-c|--contract)\b/.test(message))
-    return 'To specify an NFT by its collection, use <contract>/<token ID>.'
+    return tokenHint(name, argv)
   return undefined
+}
+
+/** Returns the hint for `-c` of a command that takes a token as `<contract>/<token ID>`. */
+function tokenHint(name: string, argv: readonly string[]): string {
+  const form = 'To specify an NFT by its collection, use <contract>/<token ID>.'
+  const contract = argv.find((word) => /^0x[0-9a-f]{40}$/i.test(word))
+  const local = argv.includes('--local') ? ' --local' : ''
+  if (contract === undefined) return `${form} Run \`gdn collection list${local}\` to list the addresses.`
+  const [tokenId, ...others] = argv.filter((word) => /^\d{1,78}$/.test(word))
+  if (tokenId === undefined || others.length > 0) return form
+  return `${form} Here: gdn ${name} ${contract}/${tokenId}${local}`
+}
+
+/** Returns the manifest and the list of receivers as arguments of `batch mint`, or placeholders for them. */
+function namedFiles(argv: readonly string[], flag: string): string {
+  const files = argv.map((word) => word.replace(`${flag}=`, '')).filter((word) => MANIFEST_FILE.test(word))
+  const typed = argv.at(argv.indexOf(flag) + 1) ?? ''
+  const list = argv.includes(flag) ? typed : argv.find((word) => word.startsWith(`${flag}=`))?.slice(flag.length + 1)
+  const manifest = files.find((file) => file !== list)
+  const isListFile = list !== undefined && files.includes(list)
+  return `${manifest === undefined ? '<manifest>' : shellWord(manifest)} --to ${isListFile ? shellWord(list) : '<list>'}`
 }
 
 /** Returns a hint for a flag that selects a server, if the command uses the files of a backend instead. */
@@ -100,14 +127,17 @@ function excessHint({ code }: CommanderError, command: GdnCommand): string | und
 /** Returns a hint for a second NFT or manifest; undefined for other excess arguments. */
 function severalHint(excess: string, command: GdnCommand): string | undefined {
   const argument = command.registeredArguments.at(-1)?.name()
-  if (argument === 'manifest' && MANIFEST_FILE.test(excess)) {
-    return `Specify one manifest.${command.name() === 'batch mint' ? ' To mint to a list of receivers, add --to <list>.' : ''}`
+  if (argument === 'manifest' && FILE_NAME.test(excess)) {
+    const isList = command.name() === 'batch mint' && MANIFEST_FILE.test(excess)
+    return `Specify one manifest.${isList ? ' To mint to a list of receivers, add --to <list>.' : ''}`
   }
   if (!command.name().startsWith('nft ') || argument === undefined || !NFT_PATTERN.test(excess)) return undefined
   const others = command.name() === 'nft transfer' ? CHANGE_RECEIVERS_HINT : ''
   return `Specify one NFT.${others}`
 }
 
+/** Matches a name with an extension or a path, such as `lamps.bak` or `old/lamps`. */
+const FILE_NAME = /^(?!https?:)[^@\s]+(?:\.\w{1,8}|\/[^@\s]+)$/i
 const MANIFEST_FILE = /\.(?:csv|tsv|txt|jsonl?|ndjson)$/i
 const NFT_PATTERN = /^(?:\S*\/)?\d+$|^[0-9a-f]{8}-[0-9a-f-]{27}$/i
 const CHANGE_RECEIVERS_HINT =

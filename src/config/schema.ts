@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import { anyAddressProblem } from '../api/address.ts'
 import { blockchainHint } from '../api/blockchain-hint.ts'
+import { ENS_FORM, isEnsName } from '../api/ens-name.ts'
 import { apiVersionSchema, blockchainSchema } from '../api/fields.ts'
 import { validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
@@ -27,15 +29,6 @@ const rateSchema = z
   .positive({ error: 'must be a positive number' })
   .max(1_000_000)
 
-const settingFields = {
-  base_url: baseUrlSchema.optional(),
-  blockchain: blockchainSchema.optional(),
-  contract: lineSchema.optional(),
-  wallet: lineSchema.optional(),
-  rate: rateSchema.optional(),
-  api_version: apiVersionSchema.optional(),
-}
-
 /** @param pattern the part of the check that JSON Schema can express */
 const makeLineSchema = (problemOf: (value: string) => string | null, pattern: string) =>
   lineSchema
@@ -44,6 +37,28 @@ const makeLineSchema = (problemOf: (value: string) => string | null, pattern: st
       if (message !== null) context.issues.push({ code: 'custom', message, input: context.value })
     })
     .meta({ pattern })
+
+/** The form of an address on any blockchain, for JSON Schema. `anyAddressProblem` is stricter. */
+const ADDRESS_PATTERN = '^0x[0-9a-fA-F]{40}$|^[1-9A-HJ-NP-Za-km-z]{32,44}$'
+
+/** Returns why a text isn't an address on any blockchain, with the text; null if it is one. */
+function quotedAddressProblem(text: string): string | null {
+  const problem = anyAddressProblem(text)
+  return problem === null ? null : `${quoted(text)} ${problem}`
+}
+
+/** Like `quotedAddressProblem`, but also accepts the name of a wallet and an ENS name, which are resolved on use. */
+const walletProblem = (text: string): string | null =>
+  text.startsWith('@') || isEnsName(text) ? null : quotedAddressProblem(text)
+
+const settingFields = {
+  base_url: baseUrlSchema.optional(),
+  blockchain: blockchainSchema.optional(),
+  contract: makeLineSchema(quotedAddressProblem, ADDRESS_PATTERN).optional(),
+  wallet: makeLineSchema(walletProblem, `^@|${ADDRESS_PATTERN}|^${ENS_FORM}$`).optional(),
+  rate: rateSchema.optional(),
+  api_version: apiVersionSchema.optional(),
+}
 
 const webUrlSchema = makeLineSchema(storageUrlProblem, WEB_URL_PATTERN)
 

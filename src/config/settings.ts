@@ -94,6 +94,7 @@ interface Layers extends ConfigLayers {
 
 /** Loads and merges all sources. Doesn't contact a server. */
 export async function loadSettings({ flags, env, cwd, openKeyring }: SettingsSources): Promise<Settings> {
+  await checkContractVariable(flags, env)
   const project = await loadProjectFile(cwd, env.HOME)
   const user = await readUserConfig(env)
   const active = findActiveProfile(flags, env, project, user)
@@ -224,4 +225,18 @@ function resolveBlockchain(layers: Layers, target: ServerTarget | null): Setting
   }
   const variable = isBlockchain(named) ? named : ''
   return resolveSetting(layers, target, 'blockchain', layers.flags.blockchain, variable, 'GDN_BLOCKCHAIN')
+}
+
+/**
+ * Rejects a wrong address in `GDN_CONTRACT`, unless a flag overrides it. Configuration files have a schema instead.
+ *
+ * @throws GdnError `usage`
+ */
+async function checkContractVariable(flags: ConfigFlags, { GDN_CONTRACT: contract = '' }: NodeJS.ProcessEnv) {
+  if (contract === '' || flags.contract !== undefined) return
+  const { anyAddressProblem } = await import('../api/address.ts')
+  const problem = anyAddressProblem(contract)
+  if (problem === null) return
+  const hint = 'Set GDN_CONTRACT to the address of a collection, or unset it.'
+  throw flagError('GDN_CONTRACT', `${quoted(contract)} ${problem}`, hint)
 }

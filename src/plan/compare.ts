@@ -90,7 +90,8 @@ const BURNED_UNREVEALED_REASON =
   'the NFT was burned, and a row of an unrevealed drop can be minted only once: keep the row and its id'
 /** The reasons shown for a row whose NFT can't be revealed anymore. Such a row doesn't block other changes. */
 const FROZEN_PLACEHOLDER_REASON = "the NFT is frozen with its placeholder, so it can't be revealed"
-const CHANGED_PLACEHOLDER_REASON = 'the placeholder of the NFT was changed elsewhere, so gdn reveal skips the NFT'
+const CHANGED_PLACEHOLDER_REASON =
+  'the placeholder of the NFT was changed outside the manifest, so gdn reveal skips the NFT'
 /** The reasons for drift that `takeOver` doesn't resolve. */
 export const PERMANENT_DRIFT_REASONS: ReadonlySet<string | null> = new Set([
   BURNED_REASON,
@@ -134,7 +135,7 @@ export function compareRow(row: ComparedRow, { nft, ...observed }: ObservedNft, 
     const isOurs = observed.isMetadataOurs || abilities.takeOver
     const proof = readProof(nft.request_metadata)
     const obstacle = findUpdateObstacle(nft, observed.isUpdating, abilities) ?? findProofObstacle(row, proof)
-    const reason = isOurs ? obstacle : 'the metadata of the NFT was changed elsewhere'
+    const reason = isOurs ? obstacle : 'the metadata of the NFT was changed outside the manifest'
     const action = isOurs ? toAction('update', reason) : 'drift'
     const isGoingOn = action === 'update' && observed.isUpdating
     changes.push({ ...base, action, want: 'update', fields, reason: isGoingOn ? IN_PROGRESS_REASON : reason, proof })
@@ -143,7 +144,7 @@ export function compareRow(row: ComparedRow, { nft, ...observed }: ObservedNft, 
     const isOurs = observed.isOwnerOurs || abilities.takeOver || observed.isMoving
     const isPending = observed.isMoving || observed.isUpdating ? null : pendingChange(nft)
     const obstacle = status === 'deployed' ? (abilities.noTransfersReason ?? isPending) : NOT_DEPLOYED_REASON
-    const reason = isOurs ? obstacle : 'the owner of the NFT was changed elsewhere'
+    const reason = isOurs ? obstacle : 'the owner of the NFT was changed outside the manifest'
     const action = isOurs ? toAction('transfer', reason) : 'drift'
     const isGoingOn = action === 'transfer' && observed.isMoving
     changes.push({

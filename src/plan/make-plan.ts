@@ -64,7 +64,7 @@ export async function withPlan<Result>(
     const otherEdition = await checkPlan(planning)
     const { labels } = planning
     const relabeled = { count: labels.count, labels: [...labels.labels], pages: () => labels.pages() }
-    planning.notes.push(...formatPlanNotes(toNoteFacts(planning, relabeled)))
+    planning.notes.push(...formatPlanNotes(await toNoteFacts(planning, relabeled)))
     return await use({
       run: plannedRun(drop),
       counts: planning.tally.counts,
@@ -111,13 +111,14 @@ async function comparePages(planning: PlanState): Promise<void> {
 }
 
 /** Returns the data for the notes of a plan. */
-function toNoteFacts(
+async function toNoteFacts(
   { run, options, source, comparer, vanished, paired, tally }: PlanState,
   relabeled: PlanNoteInputs['relabeled'],
-): PlanNoteInputs {
+): Promise<PlanNoteInputs> {
   const { counts, newUnnamed } = tally
   const { drop } = run
   const { label = null } = options
+  const canBurn = vanished.totalCount > 0 && options.prune !== true && source.hasUpdates
   return {
     ...tally,
     relabeled,
@@ -132,6 +133,7 @@ function toNoteFacts(
     isPruning: options.prune === true,
     hasReferences: source.hasReferences,
     hasUpdates: source.hasUpdates,
+    noBurns: canBurn ? await options.whyNoBurns() : null,
     isMintedHere: drop.setId !== null,
     mayBeMinted: drop.setId === null && label === null && newUnnamed > 0 && counts.mint < counts.rows,
     isShuffled: drop.reading.shuffle !== undefined || options.sealedSlots !== undefined,

@@ -7,7 +7,7 @@ import type { PlanCounts } from './planned.ts'
 import type { Tally } from './tally.ts'
 
 /** The data for the notes of a plan. */
-export interface PlanNoteInputs extends Pick<Tally, 'newUnnamed' | 'unedited' | 'revealed'> {
+export interface PlanNoteInputs extends Pick<Tally, 'newUnnamed' | 'keptUnnamed' | 'unedited' | 'revealed'> {
   /** NFTs that have another label on the server, with their labels. */
   relabeled: { count: number; labels: readonly string[] }
   label: string
@@ -26,6 +26,8 @@ export interface PlanNoteInputs extends Pick<Tally, 'newUnnamed' | 'unedited' | 
   /** Whether the server supports reference IDs, and whether it can update and burn NFTs. */
   hasReferences: boolean
   hasUpdates: boolean
+  /** Why the collection doesn't permit burns; null if it does, or if no NFT could be burned. */
+  noBurns: string | null
   /** Whether this machine has minted rows of the run. */
   isMintedHere: boolean
   /** Whether new rows may be edits of rows that another machine has minted. gdn can't check this without a label. */
@@ -53,20 +55,30 @@ export const formatPlanNotes = (facts: PlanNoteInputs): string[] => [
   ...(facts.revealed === 0 ? [] : [formatRevealedNote(facts.revealed)]),
   ...(facts.hasReferences || facts.isMintedHere ? [] : [ALL_NEW_NOTE]),
   ...(facts.mayBeMinted ? [MISSING_LABEL_NOTE] : []),
-  ...formatKeptChangesNotes(facts.counts),
+  ...formatKeptChangesNotes(facts),
   ...(facts.abandoned ? [formatAbandonedNote(facts.abandoned, facts.removedRows.count > 0)] : []),
 ]
 
 const formatAbandonedNote = (rows: number, isIdChanged: boolean): string =>
   `${count(rows, 'row')} of the shuffled drop ${rows === 1 ? 'was' : 'were'} abandoned when it was sealed, and can no longer be minted${isIdChanged ? '. If you changed the id of a row, restore it' : ''}`
 
-function formatKeptChangesNotes({ drift, lasting, keptBurns }: PlanNoteInputs['counts']): string[] {
+function formatKeptChangesNotes({ counts, keptUnnamed }: PlanNoteInputs): string[] {
+  const { drift, lasting, keptBurns } = counts
   const keptChanges = drift - keptBurns - lasting
-  const changes =
-    keptChanges === 1 ? 'gdn keeps 1 change made elsewhere' : `gdn keeps ${keptChanges} changes made elsewhere`
-  const takeOver = `Add --take-over to replace ${keptChanges === 1 ? 'it' : 'them'} with the values of the manifest`
-  const removed = 'gdn keeps the NFTs of removed rows if their owners were changed elsewhere, even with --take-over'
-  return [...(keptChanges > 0 ? [`${changes}. ${takeOver}`] : []), ...(keptBurns > 0 ? [removed] : [])]
+  const removed =
+    'gdn keeps the NFTs of removed rows if their owners were changed outside the manifest, even with --take-over'
+  return [
+    ...(keptChanges > 0 ? [formatKeptChanges(keptChanges, keptUnnamed > 0)] : []),
+    ...(keptBurns > 0 ? [removed] : []),
+  ]
+}
+
+/** @param isUnnamed whether one of the rows has no ID, so that its NFT would not be found after an edit of the row */
+function formatKeptChanges(keptChanges: number, isUnnamed: boolean): string {
+  const [changes, them, values] = keptChanges === 1 ? ['change', 'it', 'value'] : ['changes', 'them', 'values']
+  const enter = `enter the current ${values} in the manifest, such as the new owner in the receiver column, and run gdn apply`
+  const accept = isUnnamed ? `add an id column to the manifest, run gdn apply, then ${enter} again` : enter
+  return `gdn keeps ${keptChanges} ${changes} made outside the manifest. To accept ${them}, ${accept}. To replace ${them} with the ${values} of the manifest, add --take-over`
 }
 
 const formatUneditedNote = (count: number): string =>
@@ -106,11 +118,18 @@ function formatPairNotes({ paired }: PlanNoteInputs): string[] {
 const formatAddedIds = (count: number): string =>
   count === 1 ? 'An ID was added to 1 row after its mint' : `IDs were added to ${count} rows after their mint`
 
+const REMOVED_ROWS = 'Without a row: '
+
+/** Returns whether the notes of a plan name the rows that were removed from the manifest. */
+export const namesRemovedRows = (notes: readonly string[]): boolean =>
+  notes.some((note) => note.startsWith(REMOVED_ROWS))
+
 function formatRemovedRowNotes({
   removedRows,
   newUnnamed,
   isPruning,
   hasUpdates,
+  noBurns,
   isShuffled,
 }: PlanNoteInputs): string[] {
   const { count, firstNames, withoutIdCount } = removedRows
@@ -121,10 +140,11 @@ function formatRemovedRowNotes({
       ? '. Without an id, an edited row is a new row, and would be minted as an additional NFT'
       : ''
   const notes = [`${rows} no longer in the manifest${edited}`]
-  if (firstNames.length > 0) notes.push(`Without a row: ${listSome(firstNames, count)}`)
+  if (firstNames.length > 0) notes.push(`${REMOVED_ROWS}${listSome(firstNames, count)}`)
   const nfts = count === 1 ? 'Its NFT is' : 'Their NFTs are'
   const burnMethod = isShuffled ? 'by gdn nft burn' : 'by a plan that was saved with --prune and --out'
-  if (hasUpdates) notes.push(`${nfts} burned only ${burnMethod}`)
+  if (noBurns !== null) notes.push(`gdn can't burn ${count === 1 ? 'its NFT' : 'their NFTs'}: ${noBurns}`)
+  else if (hasUpdates) notes.push(`${nfts} burned only ${burnMethod}`)
   return notes
 }
 

@@ -187,7 +187,7 @@ function toBurnChange(row: RemovedRow, nft: NftRecord, isOurs: boolean, noBurns:
     fields: [{ field: 'owner', from: owner, to: null }],
     reason: isOurs
       ? (obstacle ?? (isGoingOn ? IN_PROGRESS_REASON : null))
-      : 'the owner of the NFT was changed elsewhere',
+      : 'the owner of the NFT was changed outside the manifest',
     nftGdnId: row.nftGdnId,
     tokenId: nft.token_id ?? null,
     revision: nft.revision ?? null,

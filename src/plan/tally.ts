@@ -36,6 +36,8 @@ export function newTally() {
     mintedUnsettled: 0,
     /** Number of new rows without an ID. */
     newUnnamed: 0,
+    /** Number of changes of rows without an ID that were made outside the manifest and can be taken over. */
+    keptUnnamed: 0,
     /** Number of rows that need a change, although their content matches the last recorded content. */
     unedited: 0,
     /** Number of revealed NFTs to update. */
@@ -67,7 +69,10 @@ export function countChanges(
     if (changes.some(isEdit)) tally.edited++
     for (const { action, reason, proof } of changes) {
       counts[action]++
-      if (action === 'drift' && PERMANENT_DRIFT_REASONS.has(reason)) counts.lasting++
+      if (action === 'drift') {
+        if (PERMANENT_DRIFT_REASONS.has(reason)) counts.lasting++
+        else if (isContentKey(row.key)) tally.keptUnnamed++
+      }
       if (action === 'update' && proof !== undefined) tally.revealed++
       if (reason?.startsWith(ID_ADDED_REASON) === true) counts.identified++
       if (action !== 'mint') continue

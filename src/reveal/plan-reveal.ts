@@ -48,7 +48,7 @@ interface RevealCounts {
   withoutNft: number
   /** The rows in `notMinted` whose NFTs are accepted but not deployed yet. */
   undeployed: number
-  /** Rows whose NFTs can't be revealed or were changed elsewhere. */
+  /** Rows whose NFTs can't be revealed or were changed outside the manifest. */
   left: number
   /**
    * The first rows of `notMinted` and `left`. Before the draw of a shuffled drop, includes only rows of `left`, because
@@ -327,7 +327,7 @@ function rowState({ candidate, nft }: RowMatch, committed: CommittedDrop): RowSt
     const slot = slotIn(metadata, committed)
     if (slot !== null && slot !== candidate.row.position + 1) return { kind: 'moved', row: String(slot) }
     const isOurs = nft.revision_reference_id?.startsWith(updatesPrefix(candidate.reference)) === true
-    if (!isOurs) return { kind: 'left', reason: 'the metadata of the NFT was changed elsewhere' }
+    if (!isOurs) return { kind: 'left', reason: 'the metadata of the NFT was changed outside the manifest' }
     // If an earlier version of `gdn apply` removed the salt, the reveal restores it.
     if (!isRevealedAs(metadata, candidate.row.row.metadata)) {
       return { kind: 'left', reason: 'gdn apply changed the metadata of the NFT, and can restore it' }

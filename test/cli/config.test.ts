@@ -57,7 +57,7 @@ test.each([
   [['rate', '0x10'], 'must be a positive number'],
   [['rate', '-1'], 'must be a positive number'],
   [['contract', 'a\nb'], 'must be one line of text'],
-  [['contract', 'vitalik.eth'], "vitalik.eth is a name, not an address: names aren't resolved"],
+  [['contract', 'vitalik.eth'], '"vitalik.eth" is a name, not an address: names aren\'t resolved'],
   [['wallet', 'vitаlik.eth'], '"vitаlik.eth" is not a valid ENS name: illegal mixture: Latin + Cyrillic'],
   [['contract', '0xc'], 'must have 40 hex digits after 0x, but has 1'],
 ])('config set rejects %j and changes nothing', async ([name = '', value = ''], message) => {

@@ -266,9 +266,27 @@ test.each([
   [['nft', 'transfer', 'Hours/1', 'Hours/2'], 'Specify one NFT. To transfer several NFTs of a manifest, change their'],
   [['nft', 'update', 'Hours/1', 'Hours/2'], 'Specify one NFT.'],
   [['nft', 'show', '1', '-c', 'Hours'], 'To specify an NFT by its collection, use <contract>/<token ID>.'],
+  [['nft', 'show', '1', '-c', 'Hours', '--local'], 'Run `gdn collection list --local` to list the addresses.'],
+  [
+    ['nft', 'history', '5', '-c', `0x${'a'.repeat(40)}`, '--local'],
+    `Here: gdn nft history 0x${'a'.repeat(40)}/5 --local`,
+  ],
   [['nft', 'mint', '--to', 'list.csv'], 'run `gdn batch mint <manifest> --to <list>`.'],
   [['batch', 'mint', 'row.json', 'list.csv'], 'Specify one manifest. To mint to a list of receivers, add --to <list>.'],
   [['plan', 'a.csv', 'b.csv'], 'Specify one manifest.'],
+  [['batch', 'mint', 'lamps.csv', 'lamps.bak'], 'but got 2\n  Specify one manifest.\n'],
+  [['batch', 'mint', 'badge.json', '--receivers', 'list.txt'], 'Did you mean --to?'],
+  [['batch', 'mint', 'badge.json', '--receivers=list.txt'], 'Did you mean --to?'],
+  ...[
+    ['badge.json', '--to', 'list.txt'],
+    ['--to', 'list.txt', 'badge.json'],
+    ['badge.json', '--receivers=list.txt'],
+  ].map((argv): [string[], string] => [
+    ['batch', 'validate', ...argv],
+    'run `gdn batch mint badge.json --to list.txt --dry-run`.',
+  ]),
+  [['batch', 'validate', 'badge.json', '--to', 'a-key'], 'run `gdn batch mint badge.json --to <list> --dry-run`.'],
+  [['apply', 'row.json', '--receivers', 'list.csv'], 'Only `gdn batch mint` accepts a list of receivers.'],
   [['nft', 'list', '-c', 'Hours', `0x${'a'.repeat(40)}`], 'Run `gdn nft list --help` for usage.'],
   [['local', 'stop', 'now'], 'Run `gdn local stop --help` for usage.'],
 ])('explains how to continue after gdn %j', async (argv, hint) => {

@@ -5,18 +5,21 @@ import { makeHome, noKeyring } from './home.ts'
 
 const A = 'https://a.test'
 const B = 'https://b.test'
+/** A contract address that differs for each number. */
+const contractOf = (n: number) => `0x${String(n).repeat(40)}`
+const C = contractOf(1)
 
 describe('flags override the environment, which overrides the project, which overrides the user', () => {
-  const user = { profile: 'main', profiles: { main: { contract: 'user', blockchain: 'astar', wallet: 'w', rate: 1 } } }
+  const user = { profile: 'main', profiles: { main: { contract: C, blockchain: 'astar', wallet: '@w', rate: 1 } } }
 
   test('for each setting, and each names its source', async () => {
     const home = await makeHome()
     await home.user(user)
-    expect((await home.settings()).contract).toEqual({ value: 'user', from: 'profile main' })
-    const file = await home.write('project/gdn.config.json', { contract: 'project' })
-    expect((await home.settings()).contract).toEqual({ value: 'project', from: file })
-    const env = { GDN_CONTRACT: 'env' }
-    expect((await home.settings({}, env)).contract).toEqual({ value: 'env', from: 'GDN_CONTRACT' })
+    expect((await home.settings()).contract).toEqual({ value: C, from: 'profile main' })
+    const file = await home.write('project/gdn.config.json', { contract: contractOf(2) })
+    expect((await home.settings()).contract).toEqual({ value: contractOf(2), from: file })
+    const env = { GDN_CONTRACT: contractOf(3) }
+    expect((await home.settings({}, env)).contract).toEqual({ value: contractOf(3), from: 'GDN_CONTRACT' })
     expect((await home.settings({ contract: 'flag' }, env)).contract).toEqual({ value: 'flag', from: '--contract' })
   })
 
@@ -25,7 +28,7 @@ describe('flags override the environment, which overrides the project, which ove
     await home.user(user)
     await home.write('project/gdn.config.json', { blockchain: 'polygon' })
     const { contract, blockchain, wallet, rate } = await home.settings({}, { GDN_BLOCKCHAIN: 'fantom' })
-    expect([contract?.value, blockchain?.value, wallet?.value, rate?.value]).toEqual(['user', 'fantom', 'w', 1])
+    expect([contract?.value, blockchain?.value, wallet?.value, rate?.value]).toEqual([C, 'fantom', '@w', 1])
   })
 
   test('a flag overrides the environment, the project and the user for the server', async () => {
@@ -45,10 +48,10 @@ describe('flags override the environment, which overrides the project, which ove
 
 test('does not use the collection of one server with another', async () => {
   const home = await makeHome()
-  await home.user({ profile: 'main', profiles: { main: { base_url: A, contract: 'c', wallet: 'w' } } })
-  expect((await home.settings()).contract?.value).toBe('c')
+  await home.user({ profile: 'main', profiles: { main: { base_url: A, contract: C, wallet: '@w' } } })
+  expect((await home.settings()).contract?.value).toBe(C)
   const elsewhere = await home.settings({ baseUrl: B })
-  expect([elsewhere.contract, elsewhere.wallet?.value]).toEqual([null, 'w'])
+  expect([elsewhere.contract, elsewhere.wallet?.value]).toEqual([null, '@w'])
   expect((await home.settings({ local: true })).contract).toBeNull()
 })
 
@@ -70,26 +73,38 @@ test('searches for the project file upwards, up to the root of the repository', 
   const home = await makeHome()
   const deep = join(home.project, 'a', 'b')
   await mkdir(deep, { recursive: true })
-  await home.write('gdn.config.json', { contract: 'outside' })
+  await home.write('gdn.config.json', { contract: contractOf(1) })
   const { loadSettings } = await import('../../src/config/settings.ts')
   const at = () => loadSettings({ flags: {}, env: { HOME: home.dir }, cwd: deep, openKeyring: noKeyring })
   expect((await at()).contract).toBeNull()
-  await home.write('project/gdn.config.json', { contract: 'inside' })
-  expect((await at()).contract?.value).toBe('inside')
+  await home.write('project/gdn.config.json', { contract: contractOf(2) })
+  expect((await at()).contract?.value).toBe(contractOf(2))
 })
 
 test.each([
-  ['.gdnrc', 'contract: c'],
-  ['.gdnrc', '{"contract": "c"}'],
-  ['.gdnrc.json', '{\t"contract": "c"}'],
-  ['.gdnrc.yaml', 'contract: c'],
-  ['gdn.config.json', '{"contract": "c"}'],
-  ['gdn.config.yaml', 'contract: c'],
-  ['package.json', '{"name": "x", "gdn": {"contract": "c"}}'],
+  ['.gdnrc', `contract: "${C}"`],
+  ['.gdnrc', `{"contract": "${C}"}`],
+  ['.gdnrc.json', `{\t"contract": "${C}"}`],
+  ['.gdnrc.yaml', `contract: "${C}"`],
+  ['gdn.config.json', `{"contract": "${C}"}`],
+  ['gdn.config.yaml', `contract: "${C}"`],
+  ['package.json', `{"name": "x", "gdn": {"contract": "${C}"}}`],
 ])('reads %s: %j', async (name, text) => {
   const home = await makeHome()
   await home.write(`project/${name}`, text)
-  expect((await home.settings()).contract?.value).toBe('c')
+  expect((await home.settings()).contract?.value).toBe(C)
+})
+
+test('rejects a wrong address in GDN_CONTRACT, unless a flag overrides it', async () => {
+  const home = await makeHome()
+  const env = { GDN_CONTRACT: 'Lamps' }
+  await expect(home.settings({}, env)).rejects.toMatchObject({
+    code: 'usage',
+    place: { flag: 'GDN_CONTRACT' },
+    message: expect.stringContaining('"Lamps" is neither an EVM address'),
+    hint: 'Set GDN_CONTRACT to the address of a collection, or unset it.',
+  })
+  expect((await home.settings({ contract: C }, env)).contract?.value).toBe(C)
 })
 
 test('does not read JavaScript, which would be executed', async () => {
@@ -115,6 +130,9 @@ describe('rejects an invalid file with its name and place', () => {
     ['gdn.config.json', '{"contrct": "a"}', 'is not a known setting'],
     ['gdn.config.json', '{"blockchain": "polygn"}', 'is not a known blockchain (did you mean polygon?)'],
     ['gdn.config.json', '{"rate": 1e400}', 'must be a positive number'],
+    ['gdn.config.json', '{"contract": "x"}', '"x" is neither an EVM address'],
+    ['gdn.config.json', '{"contract": "0x12"}', 'must have 40 hex digits after 0x'],
+    ['gdn.config.json', '{"wallet": "x"}', '"x" is neither an EVM address'],
     ['gdn.config.json', '{"rate": -1}', 'must be a positive number'],
     ['gdn.config.json', '{"base_url": "ftp://x"}', 'must be an http(s) URL'],
     ['gdn.config.json', '{"api_key": "k"}', 'an API key is not allowed here'],

@@ -94,7 +94,7 @@ test('finds metadata that others changed, and replaces it only to take it over',
   await machine.mint([row('a')])
   const nft = server.nft('a')
   Object.assign(nft, { metadata: { title: 'Stranger', description: '', file_fields: [] }, revision: 1 })
-  const drift = 'drift update a: title Stranger → a, the metadata of the NFT was changed elsewhere'
+  const drift = 'drift update a: title Stranger → a, the metadata of the NFT was changed outside the manifest'
   expect((await machine.plan([row('a')])).changes).toEqual([drift])
   expect(await machine.apply([row('a')])).toMatchObject({ update: { done: 0 } })
   expect(await machine.apply([row('a')], { takeOver: true })).toMatchObject({ update: { done: 1 } })

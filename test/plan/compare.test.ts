@@ -165,14 +165,14 @@ describe('compareRow', () => {
       ['impossible update: the NFT is not deployed yet'],
     ],
     [
-      'metadata changed elsewhere',
+      'metadata changed outside the manifest',
       { request_metadata: { ...METADATA, title: 'x' } },
       { isMetadataOurs: false },
       {},
-      ['drift update: the metadata of the NFT was changed elsewhere'],
+      ['drift update: the metadata of the NFT was changed outside the manifest'],
     ],
     [
-      'metadata changed elsewhere, taken over',
+      'metadata changed outside the manifest, taken over',
       { request_metadata: { ...METADATA, title: 'x' } },
       { isMetadataOurs: false },
       { takeOver: true },
@@ -194,14 +194,14 @@ describe('compareRow', () => {
       ['transfer transfer: in progress'],
     ],
     [
-      'an owner changed elsewhere',
+      'an owner changed outside the manifest',
       { receiver_wallet_address: BOB },
       { isOwnerOurs: false },
       {},
-      ['drift transfer: the owner of the NFT was changed elsewhere'],
+      ['drift transfer: the owner of the NFT was changed outside the manifest'],
     ],
     [
-      'an owner changed elsewhere, taken over',
+      'an owner changed outside the manifest, taken over',
       { receiver_wallet_address: BOB },
       { isOwnerOurs: false },
       { takeOver: true },
@@ -266,11 +266,11 @@ describe('compareRow', () => {
       ['impossible update: a transfer of the NFT is in progress', 'transfer transfer: in progress'],
     ],
     [
-      'metadata changed elsewhere while an update of the row is in progress',
+      'metadata changed outside the manifest while an update of the row is in progress',
       { request_metadata: { ...METADATA, title: 'x' }, pending_change: { kind: 'update' } },
       { isMetadataOurs: false, isUpdating: true },
       {},
-      ['drift update: the metadata of the NFT was changed elsewhere'],
+      ['drift update: the metadata of the NFT was changed outside the manifest'],
     ],
     [
       'an edit and a new receiver while the update of the row is in progress',
@@ -283,7 +283,7 @@ describe('compareRow', () => {
       ['update update: in progress', 'transfer transfer: null'],
     ],
     [
-      'an owner changed elsewhere while the transfer of the row is in progress',
+      'an owner changed outside the manifest while the transfer of the row is in progress',
       { receiver_wallet_address: BOB, pending_change: { kind: 'transfer' } },
       { isOwnerOurs: false, isMoving: true },
       {},
@@ -323,7 +323,7 @@ describe('compareRow', () => {
       { request_metadata: { title: 'Hidden', provenance_row: '1' }, revision: 1 },
       {},
       { takeOver: true },
-      ['drift update: the placeholder of the NFT was changed elsewhere, so gdn reveal skips the NFT'],
+      ['drift update: the placeholder of the NFT was changed outside the manifest, so gdn reveal skips the NFT'],
     ],
     [
       'a burned NFT that is not revealed',

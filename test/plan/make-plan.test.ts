@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 
 const sold = (id: string, from = CAROL, to = ALICE) =>
-  `drift transfer ${id}: receiver ${from} → ${to}, the owner of the NFT was changed elsewhere`
+  `drift transfer ${id}: receiver ${from} → ${to}, the owner of the NFT was changed outside the manifest`
 
 describe('an NFT that its holder sold on chain', () => {
   test('is not taken back, from any machine', async () => {
@@ -43,7 +43,17 @@ describe('an NFT that its holder sold on chain', () => {
   })
 })
 
-describe('a change made elsewhere that the manifest has too', () => {
+test.each([
+  ['enter the current value, if the row has an ID', 'a', /To accept it, enter the current value in the manifest/],
+  ['add an ID first, if the row has none', null, /To accept it, add an id column to the manifest, run gdn apply, then/],
+])('a plan that keeps an owner says how to accept it: %s', async (_, id, accept) => {
+  const one = { ...row('a'), id }
+  await machine.mint([one])
+  server.sell('a', CAROL)
+  expect((await machine.plan([one])).notes).toContainEqual(expect.stringMatching(accept))
+})
+
+describe('a change made outside the manifest that the manifest has too', () => {
   /** Somebody else updates an NFT. */
   const updateElsewhere = (id: string, title: string) => {
     const nft = server.nft(id)
@@ -58,7 +68,7 @@ describe('a change made elsewhere that the manifest has too', () => {
   test('is known after apply: a later edit of the row is an update', async () => {
     await machine.mint([row('a'), row('b')])
     updateElsewhere('a', 'Elsewhere')
-    const drift = 'drift update a: title Elsewhere → Here, the metadata of the NFT was changed elsewhere'
+    const drift = 'drift update a: title Elsewhere → Here, the metadata of the NFT was changed outside the manifest'
     await machine.applyAndNote([retitled('Here'), row('b')], [])
     expect((await machine.plan([retitled('Here'), row('b')])).changes).toEqual([drift])
     await machine.applyAndNote([retitled('Elsewhere'), row('b')], [])
@@ -227,7 +237,7 @@ describe('--prune', () => {
     await machine.mint(rows)
     server.sell('b', CAROL)
     expect((await machine.plan([row('a'), row('c')], { prune: true })).changes).toEqual([
-      `drift burn b: owner ${CAROL} → null, the owner of the NFT was changed elsewhere`,
+      `drift burn b: owner ${CAROL} → null, the owner of the NFT was changed outside the manifest`,
     ])
   })
 

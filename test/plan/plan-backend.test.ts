@@ -146,7 +146,7 @@ describe('gdn plan and apply against a backend', () => {
     const one = await machine(collection)
     await one.mint(rows)
     await move(collection, 'Dawn', CAROL)
-    const drift = `drift transfer a, receiver ${CAROL} → ${ALICE}, the owner of the NFT was changed elsewhere`
+    const drift = `drift transfer a, receiver ${CAROL} → ${ALICE}, the owner of the NFT was changed outside the manifest`
     for (const each of [one, await machine(collection)]) {
       expect(await each.plan(rows)).toEqual([drift])
       // A receiver that was edited since the mint makes no difference.
@@ -168,16 +168,18 @@ describe('gdn plan and apply against a backend', () => {
     )
     for (const each of [one, await machine(collection)]) {
       expect(await each.plan(rows)).toEqual([
-        `drift transfer a, receiver ${CAROL} → ${holder.address}, the owner of the NFT was changed elsewhere`,
+        `drift transfer a, receiver ${CAROL} → ${holder.address}, the owner of the NFT was changed outside the manifest`,
       ])
       const { code, stdout } = await each.run(['apply'], rows, '--yes', '--json')
       expect(code).toBe(0)
       expect(JSON.parse(stdout).notes).toContain(
-        'gdn keeps 1 change made elsewhere. Add --take-over to replace it with the values of the manifest',
+        'gdn keeps 1 change made outside the manifest. To accept it, enter the current value in the manifest, such as the new owner in the receiver column, and run gdn apply. To replace it with the value of the manifest, add --take-over',
       )
     }
     expect((await nftsOf(collection)).map((one) => one.receiver_wallet_address)).toEqual([CAROL])
+    // Entering the new owner accepts the change, also on the machine that has no record of the run.
     const accepted = csv(['a', 'Dawn', CAROL])
+    for (const each of [one, await machine(collection)]) expect(await each.plan(accepted)).toEqual([])
     expect((await one.run(['apply'], accepted, '--yes')).code).toBe(0)
     expect(await one.plan(accepted.replace(CAROL, BOB))).toEqual([`transfer transfer a, receiver ${CAROL} → ${BOB}`])
   })
@@ -195,7 +197,7 @@ describe('gdn plan and apply against a backend', () => {
       const next = `0x${'7'.repeat(40)}`
       for (const each of [one, await machine(collection)]) {
         expect(await each.plan(csv(['a', 'Dawn', next]))).toEqual([
-          `drift transfer a, receiver ${ALICE} → ${next}, the owner of the NFT was changed elsewhere`,
+          `drift transfer a, receiver ${ALICE} → ${next}, the owner of the NFT was changed outside the manifest`,
         ])
       }
       expect((await one.run(['apply'], csv(['a', 'Dawn', next]), '--yes', '--take-over')).code).toBe(0)
@@ -782,7 +784,7 @@ describe('gdn plan and apply against a backend', () => {
       await ended(backend, await update(backend, collection, nft?.nft_gdn_id ?? '', 'Stranger'))
       const drift = [
         expect.stringMatching(
-          /^drift update a, title Stranger → Dawn, .*the metadata of the NFT was changed elsewhere$/,
+          /^drift update a, title Stranger → Dawn, .*the metadata of the NFT was changed outside the manifest$/,
         ),
       ]
       for (const each of [one, await machine(collection)]) expect(await each.plan(rows)).toEqual(drift)
@@ -1075,7 +1077,7 @@ describe('gdn plan and apply against a backend', () => {
       const { collection, one, apply } = await pruned()
       await move(collection, 'Dusk', CAROL)
       expect(await one.plan(without, '--prune', '--take-over')).toEqual([
-        `drift burn b, owner ${CAROL} → null, the owner of the NFT was changed elsewhere`,
+        `drift burn b, owner ${CAROL} → null, the owner of the NFT was changed outside the manifest`,
       ])
       const rejected = await apply('--max-burns', '1')
       expect(rejected.code).toBe(5)
@@ -1109,6 +1111,14 @@ describe('gdn plan and apply against a backend', () => {
       expect(await noted()).not.toContain('no longer in the manifest')
     })
 
+    test('name a removed row that resembles no new row once', async () => {
+      const { one } = await pruned()
+      const { code, stderr } = await one.run(['plan'], `${without}\nx9,Noon,other,${CAROL}`)
+      expect(code).toBe(2)
+      expect(stderr).toContain('Without a row: Dusk (b).\n')
+      expect(stderr.match(/Dusk/g)).toHaveLength(1)
+    })
+
     test('are made only where the run is that minted the NFTs', async () => {
       const { collection, file } = await pruned()
       const other = await machine(collection)
@@ -1140,6 +1150,9 @@ describe('gdn plan and apply against a backend', () => {
       await writeFile(one.path('mine.csv'), rows)
       expect((await one.cli('batch', 'mint', one.path('mine.csv'), ...target)).code).toBe(0)
       await writeFile(one.path('mine.csv'), without)
+      const announced = await one.cli('plan', one.path('mine.csv'), ...target)
+      expect(announced.stderr).toContain("gdn can't burn its NFT: the collection was created without --enable-burn.\n")
+      expect(announced.stderr).not.toContain('--prune')
       const planned = await one.cli('plan', one.path('mine.csv'), ...target, '--prune', '--json')
       expect(JSON.parse(planned.stdout)).toMatchObject([
         { action: 'impossible', want: 'burn', reason: 'the collection was created without --enable-burn' },

@@ -9,6 +9,7 @@ const NOTHING: PlanNoteInputs = {
   paired: [],
   removedRows: { count: 0, firstNames: [], withoutIdCount: 0 },
   newUnnamed: 0,
+  keptUnnamed: 0,
   unedited: 0,
   revealed: 0,
   addedIds: null,
@@ -16,6 +17,7 @@ const NOTHING: PlanNoteInputs = {
   counts: { drift: 0, lasting: 0, keptBurns: 0 },
   hasReferences: true,
   hasUpdates: true,
+  noBurns: null,
   isMintedHere: true,
   mayBeMinted: false,
   isShuffled: false,
@@ -31,21 +33,30 @@ describe('the notes of a plan', () => {
   test.each<[string, PlanNoteInputs, string[]]>([
     ['without anything to say', NOTHING, []],
     [
-      'with a change made elsewhere, apart from burns',
+      'with a change made outside the manifest, apart from burns',
       { ...NOTHING, counts: { drift: 2, lasting: 1, keptBurns: 0 } },
-      ['gdn keeps 1 change made elsewhere. Add --take-over to replace it with the values of the manifest'],
+      [
+        'gdn keeps 1 change made outside the manifest. To accept it, enter the current value in the manifest, such as the new owner in the receiver column, and run gdn apply. To replace it with the value of the manifest, add --take-over',
+      ],
     ],
     [
-      'with a removed row that was changed elsewhere',
+      'with a change of a row that needs an ID before it is edited',
+      { ...NOTHING, keptUnnamed: 1, counts: { drift: 1, lasting: 0, keptBurns: 0 } },
+      [
+        'gdn keeps 1 change made outside the manifest. To accept it, add an id column to the manifest, run gdn apply, then enter the current value in the manifest, such as the new owner in the receiver column, and run gdn apply again. To replace it with the value of the manifest, add --take-over',
+      ],
+    ],
+    [
+      'with a removed row that was changed outside the manifest',
       { ...NOTHING, counts: { drift: 2, lasting: 1, keptBurns: 1 } },
-      ['gdn keeps the NFTs of removed rows if their owners were changed elsewhere, even with --take-over'],
+      ['gdn keeps the NFTs of removed rows if their owners were changed outside the manifest, even with --take-over'],
     ],
     [
-      'with changes and removed rows that were changed elsewhere',
+      'with changes and removed rows that were changed outside the manifest',
       { ...NOTHING, counts: { drift: 4, lasting: 1, keptBurns: 1 } },
       [
-        'gdn keeps 2 changes made elsewhere. Add --take-over to replace them with the values of the manifest',
-        'gdn keeps the NFTs of removed rows if their owners were changed elsewhere, even with --take-over',
+        'gdn keeps 2 changes made outside the manifest. To accept them, enter the current values in the manifest, such as the new owner in the receiver column, and run gdn apply. To replace them with the values of the manifest, add --take-over',
+        'gdn keeps the NFTs of removed rows if their owners were changed outside the manifest, even with --take-over',
       ],
     ],
     [
@@ -65,6 +76,15 @@ describe('the notes of a plan', () => {
       'with a row that is gone',
       ONE_GONE,
       ['1 row that the run has sent is no longer in the manifest', 'Without a row: Blue (7)', BURNED],
+    ],
+    [
+      'with a row that is gone, whose NFT the collection does not let gdn burn',
+      { ...ONE_GONE, noBurns: 'the collection was created without --enable-burn' },
+      [
+        '1 row that the run has sent is no longer in the manifest',
+        'Without a row: Blue (7)',
+        "gdn can't burn its NFT: the collection was created without --enable-burn",
+      ],
     ],
     [
       'with a row that may be an edit of one that is gone',
@@ -107,7 +127,7 @@ describe('the notes of a plan', () => {
   })
 
   test('the notes of changes that are kept are repeated by gdn mcp, and no note with text of third parties', () => {
-    const relabeled = { count: 1, labels: ['gdn keeps 2 changes made elsewhere'] }
+    const relabeled = { count: 1, labels: ['gdn keeps 2 changes made outside the manifest'] }
     const repeated = (counts: PlanNoteInputs['counts']) => {
       const notes = formatPlanNotes({ ...NOTHING, relabeled, counts })
       const data = notes.map((reason) => ({ action: 'note', reason }))
@@ -115,8 +135,10 @@ describe('the notes of a plan', () => {
     }
     expect(repeated({ drift: 1, lasting: 1, keptBurns: 0 })).toBe('')
     expect(repeated({ drift: 4, lasting: 1, keptBurns: 1 })).toBe(
-      ' gdn keeps 2 changes made elsewhere. Add take_over to replace them with the values of the manifest. gdn keeps the NFTs of removed rows if their owners were changed elsewhere, even with take_over.',
+      ' gdn keeps 2 changes made outside the manifest. To accept them, enter the current values in the manifest, such as the new owner in the receiver column, and run gdn apply. To replace them with the values of the manifest, add take_over. gdn keeps the NFTs of removed rows if their owners were changed outside the manifest, even with take_over.',
     )
-    expect(repeated({ drift: 1, lasting: 0, keptBurns: 0 })).toMatch(/^ gdn keeps 1 change made elsewhere\. .*\.$/)
+    expect(repeated({ drift: 1, lasting: 0, keptBurns: 0 })).toMatch(
+      /^ gdn keeps 1 change made outside the manifest\. .*\.$/,
+    )
   })
 })

@@ -173,7 +173,11 @@ test('counts rows again while it finds the updates, because they may be revealed
 
 test.each<[string, Partial<Nft>, string]>([
   ['is burned', { isBurned: true }, 'the NFT is burned'],
-  ['has other metadata', { revision: 1, metadata: { title: 'a' } }, 'the metadata of the NFT was changed elsewhere'],
+  [
+    'has other metadata',
+    { revision: 1, metadata: { title: 'a' } },
+    'the metadata of the NFT was changed outside the manifest',
+  ],
   ['was minted as it is', { metadata: { title: 'a' } }, 'the NFT was minted revealed'],
   ['is frozen', { isFrozen: true }, 'the NFT is frozen'],
   ['is not dynamic', { isDynamic: false }, 'the NFT is not dynamic'],
@@ -190,7 +194,7 @@ test('leaves an NFT as it is that was revealed with other files', async () => {
   expect(await plan()).toMatchObject({
     revealed: 0,
     left: 1,
-    reasons: ['2 a: the metadata of the NFT was changed elsewhere'],
+    reasons: ['2 a: the metadata of the NFT was changed outside the manifest'],
   })
 })
 

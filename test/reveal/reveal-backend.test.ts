@@ -609,7 +609,7 @@ test('refuses a collection that is not committed to the manifest', async () => {
   })
 })
 
-test('leaves rows that are not minted, and NFTs that were changed elsewhere, and names them', {
+test('leaves rows that are not minted, and NFTs that were changed outside the manifest, and names them', {
   tags: ['promise'],
 }, async () => {
   const collection = await collectionOf()
@@ -622,7 +622,7 @@ test('leaves rows that are not minted, and NFTs that were changed elsewhere, and
   const found = JSON.parse(stdout)
   expect(found).toMatchObject({ revealed: 1, to_reveal: 0, left: 2 })
   const reasons = found.unrevealed_rows.map(({ reason }: { reason: string }) => reason)
-  expect(reasons.sort()).toEqual(['the NFT is frozen', 'the metadata of the NFT was changed elsewhere'])
+  expect(reasons.sort()).toEqual(['the NFT is frozen', 'the metadata of the NFT was changed outside the manifest'])
 })
 
 test('nft verify proves a reveal, and notices what was changed after it', { tags: ['promise'] }, async () => {

@@ -227,7 +227,7 @@ test('applies edits beside NFTs that keep their placeholders, and says why these
     const planned: { action: string; reason: string }[] = JSON.parse((await one.plan(rowsOf(6))).stdout)
     expect(planned.map(({ action, reason }) => `${action}: ${reason}`).sort()).toEqual([
       "drift: the NFT is frozen with its placeholder, so it can't be revealed",
-      'drift: the placeholder of the NFT was changed elsewhere, so gdn reveal skips the NFT',
+      'drift: the placeholder of the NFT was changed outside the manifest, so gdn reveal skips the NFT',
     ])
   }
   const applied = await machine.apply(edited)

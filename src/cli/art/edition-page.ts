@@ -62,7 +62,7 @@ export function editionPage(page: EditionPage): string {
     ['Seed', `<code>${escapeHtml(truncateText(seed, MAX_NAME_LENGTH))}</code>`],
     ['Made by', escapeHtml(`gdn ${VERSION}`)],
   ])
-  return `${pageHead({ title: `${name}: art`, images: 'data:', style: ART_STYLE, hasScript: false })}<header>
+  return `${pageHead({ kind: 'art', title: `${name}: art`, images: 'data:', style: ART_STYLE, hasScript: false })}<header>
 <p class="kicker">Art from layers</p>
 <h1 dir="auto">${escapeHtml(truncateText(name, MAX_NAME_LENGTH))}</h1>
 ${figures}${facts}

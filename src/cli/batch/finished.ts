@@ -4,6 +4,7 @@ import { collectListedRows, type ListedRows } from '../../batch/runs/summary.ts'
 import type { BatchOptions, RunStatus } from '../../batch/types.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
+import { shortPath } from '../../core/short-path.ts'
 import { isShuffled, readDropState, withAbandoned } from '../../reveal/drop-state.ts'
 import { isListDrop, isUnrevealed } from '../../state/drops.ts'
 import { UNKNOWN_RUN_COSTS } from '../cost/paid.ts'
@@ -106,7 +107,7 @@ export async function printFinished(
       options,
       verified?.counts ?? null,
       [],
-      [...withoutEffect, ...describeFinishedRun(finished, by, flags)],
+      [...withoutEffect, ...describeFinishedRun(finished, by, flags, deps.cwd)],
     ),
     ...UNKNOWN_RUN_COSTS,
   }
@@ -134,6 +135,14 @@ const NOTHING_TO_DO: Readonly<Record<SendingCommand, string>> = {
   'retry --absent': 'No row is absent',
 }
 
+/** Returns a clause that all rows of a run are deployed. */
+export function describeDeployed(run: string, total: number, burned: number): string {
+  if (total === 1)
+    return `the only row of the run ${run} is deployed${burned === 1 ? ', and has since been burned' : ''}`
+  const lost = burned === 0 ? '' : `, and ${burned} of them ${burned === 1 ? 'has' : 'have'} since been burned`
+  return `all ${total} rows of the run ${run} are deployed${lost}`
+}
+
 /**
  * Returns the notes on a finished run. If rows failed, omits the last notes, because the command ends with an error
  * instead.
@@ -142,18 +151,17 @@ function describeFinishedRun(
   { status, kept, removed, hasLocalFiles }: FinishedRun,
   by: SendingCommand,
   flags: BatchMintFlags,
+  cwd: string,
 ): string[] {
   const { name, counts, burned, manifestPath } = status
   const { failed, total } = counts
   const isList = isListDrop(status)
-  const plan = formatPlanCommand(manifestPath, flags)
+  const plan = formatPlanCommand(manifestPath && shortPath(manifestPath, cwd), flags)
   const receivers = removed.removed > 0 ? [removedReceiversText(removed.removed)] : []
   const gone = isList ? receivers : removedTexts(removed, plan)
   const notes = [...(kept > 0 ? [differingRowsText(kept, plan)] : []), ...gone]
   if (failed > 0) return notes
-  const deployed = `${total === 1 ? 'the only row' : `all ${total} rows`} of the run ${name} ${total === 1 ? 'is' : 'are'} deployed`
-  const lost = burned === 0 ? '' : `, and ${burned} of them ${burned === 1 ? 'has' : 'have'} since been burned`
-  notes.push(`${NOTHING_TO_DO[by]}: ${deployed}${total === 1 && burned === 1 ? ', and has since been burned' : lost}.`)
+  notes.push(`${NOTHING_TO_DO[by]}: ${describeDeployed(name, total, burned)}.`)
   if (by !== 'mint') return notes
   if (hasLocalFiles && manifestPath !== null && !isList && flags.unrevealed === undefined) {
     notes.push(`The contents of files were not compared. Run ${plan} to compare them with the files of the NFTs.`)
@@ -169,13 +177,13 @@ function describeFinishedRun(
  * @throws GdnError `batch_failed_rows` if rows failed
  */
 export function noteFinished(
-  { io }: Deps,
+  { io, cwd }: Pick<Deps, 'io' | 'cwd'>,
   finished: FinishedRun,
   { by, ...flags }: BatchMintFlags & { by: SendingCommand },
 ): void {
   const { status, rows } = finished
   const { name, counts, manifestPath } = status
-  for (const note of describeFinishedRun(finished, by, flags)) io.note(safe(note))
+  for (const note of describeFinishedRun(finished, by, flags, cwd)) io.note(safe(note))
   const { failed, total } = counts
   if (failed === 0) return
   const commands = runCommands(name, flags.stateDir)

@@ -7,10 +7,11 @@ import { NOTHING_SENT_HINT, withNothingSent } from '../../core/nothing-sent.ts'
 import { isShuffled, readDropState } from '../../reveal/drop-state.ts'
 import { isUnrevealed } from '../../state/drops.ts'
 import type { Connection, Deps } from '../deps.ts'
+import { safe } from '../io/io.ts'
 import { createOutput } from '../render/output.ts'
 import { DRY_RUN_VIEW, printBatchDryRun } from './dry-run.ts'
 import { findManifestEdits } from './edits-since.ts'
-import { finishedRun, printFinished, type SendingCommand } from './finished.ts'
+import { describeDeployed, finishedRun, printFinished, type SendingCommand } from './finished.ts'
 import type { BatchMintFlags } from './options/flags.ts'
 import { addRunSelection } from './options/format-flags.ts'
 import { runOptions } from './options/run-options.ts'
@@ -33,6 +34,10 @@ export async function resumeRun(
   try {
     if (flags.dryRun) return await printBatchDryRun(deps, { ...sending, by, output })
     await sendAndPrint(deps, { ...sending, output, run: runBatch, known: status })
+    const { deployed, total } = status.counts
+    if (more.reconcileOnly === true && more.settle === undefined && deployed === total && !flags.verify) {
+      deps.io.note(safe(`Nothing is left to reconcile: ${describeDeployed(status.name, total, status.burned)}.`))
+    }
   } catch (error) {
     await printFinished(deps, await finishedRun(error, options), { by, settings, options, output, flags })
   }

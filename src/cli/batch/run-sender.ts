@@ -217,7 +217,7 @@ export class RunSender {
     this.#sizes = mints.sizes
     this.#progress.stop()
     printPlan(this.#deps, planned, this.#findCollectionName(), this.#sending)
-    this.#notes = describePlan(planned, this.#sending)
+    this.#notes = describePlan(planned, this.#sending, this.#deps.cwd)
     if (planned.rows.pending > 0) this.#warnings = await this.#checkRows(planned)
     await this.#confirmCost(planned, runLimit, mints)
     // Another command may have hidden the rows since the last check, for example while a prompt was open.

@@ -12,7 +12,7 @@ import { isV12 } from '../request/api-version.ts'
 import { addRunSelection } from './options/format-flags.ts'
 import { EventLines } from './progress/event-lines.ts'
 import { BatchProgress } from './progress/progress.ts'
-import { createRunError } from './report/run-error.ts'
+import { createRunError, explainStop } from './report/run-error.ts'
 import { printNextSteps, summaryData } from './report/summary.ts'
 import { describeDrop, describeRevealSteps } from './reveal/next-reveal.ts'
 import { sealedError } from './reveal/shuffled.ts'
@@ -86,7 +86,7 @@ export async function sendRun(deps: Deps, sending: RunInput): Promise<SentRun> {
       sender.callbacks(),
     )
     progress.stop()
-    return await sender.result(summary)
+    return await sender.result({ ...summary, stopped: await explainStop(settings, summary.stopped) })
   } finally {
     progress.stop()
     await connection.client.close()

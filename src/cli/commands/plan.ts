@@ -54,7 +54,7 @@ export interface PlanFlags extends Omit<OpenFlags, 'output'> {
 export function command(deps: Deps, run = plan): GdnCommand {
   return new GdnCommand({
     about:
-      "The command compares each row with its NFT. It finds the NFT by the ID of the row, or else by the row's content. It prints the mints, updates and transfers that gdn apply would make, the changes that were made elsewhere, and the changes that are impossible. It sends nothing. With -o markdown, it prints a comment for a pull request. If the server can update NFTs, the command compares local files by content.",
+      "The command compares each row with its NFT. It finds the NFT by the ID of the row, or else by the row's content. It prints the mints, updates and transfers that gdn apply would make, the changes that were made outside the manifest, and the changes that are impossible. It sends nothing. With -o markdown, it prints a comment for a pull request. If the server can update NFTs, the command compares local files by content.",
     examples: [
       ['Show the differences', 'gdn plan drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Exit with code 10 if there are changes', 'gdn plan drop.csv --detailed-exit-code --quiet'],

@@ -25,7 +25,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'batch reconcile':
     'The tool searches for rows with an unknown outcome by their reference IDs, then in the collection. It mints nothing. batch_results shows why a row is undecided.',
   'batch retry': 'To change a failed row, edit the manifest and call batch_mint.',
-  plan: 'The plan lists planned mints, updates, transfers and burns, impossible changes, and changes made elsewhere.',
+  plan: 'The plan lists planned mints, updates, transfers and burns, impossible changes, and changes made outside the manifest.',
   apply: 'The tool makes the planned changes. If a change is impossible, nothing changes unless "only" is "mint".',
   cost: 'The estimate uses the current fees, and includes the funds that the signer needs. If you pass no collection, it includes the deployment of one.',
   'wallet list': 'Use @name wherever a parameter accepts an address.',

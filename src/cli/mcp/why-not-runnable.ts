@@ -63,11 +63,11 @@ function whyApplyNotRunnable({ only, max_cost, max_burns }: Values, outcome: Com
   return 'Nothing differs from the manifest, so there is nothing to do.'
 }
 
-/** Matches a plan's notes on changes that were made elsewhere and are kept. These notes contain no third-party text. */
+/** Matches a plan's notes on changes that were made outside the manifest and are kept. These notes contain no third-party text. */
 const KEPT_CHANGES_NOTE =
-  /^gdn keeps (?:\d+ changes? made|the NFTs of removed rows if their owners were changed) elsewhere/
+  /^gdn keeps (?:\d+ changes? made|the NFTs of removed rows if their owners were changed) outside the manifest/
 
-/** Returns a plan's notes on changes that were made elsewhere and are kept. */
+/** Returns a plan's notes on changes that were made outside the manifest and are kept. */
 export const keptChangesNotes = (outcome: CommandOutcome, message: (text: string) => string): string =>
   toRecords(outcome)
     .filter(({ action, reason }) => action === 'note' && KEPT_CHANGES_NOTE.test(String(reason)))

@@ -2,6 +2,7 @@ import { isEvm } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { LocalContents } from '../../files/local-content.ts'
 import { withPlan } from '../../plan/make-plan.ts'
+import { namesRemovedRows } from '../../plan/plan-notes.ts'
 import type { ChangePlan, PlanDeps, PlanOptions } from '../../plan/planned.ts'
 import type { SealedSlots } from '../../reveal/drop-state.ts'
 import type { DrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
@@ -24,7 +25,7 @@ export function addPlanFlags(command: GdnCommand): void {
   addTargetFlags(command)
   command.valueFlag('--run <name>', "Name that identifies the run (the manifest's path)", notEmpty)
   command.valueFlag('--rate <n>', 'Maximum number of requests per second', positiveNumber)
-  command.switchFlag('--take-over', 'Replace changes made elsewhere with the values of the manifest')
+  command.switchFlag('--take-over', 'Replace changes made outside the manifest with the values of the manifest')
   command.switchFlag('--new-rows', 'Mint new rows even if sent rows are missing from the manifest')
   command.switchFlag('--adopt', 'Use the NFTs of a manifest that was moved or renamed')
   addExchangedFlag(command)
@@ -104,6 +105,7 @@ export async function openPlan<Result>(
     },
     whyNoBurns: () => whyNoBurns(deps, connection, options),
   }
+  let isNamed = false
   try {
     return await withPlan(
       planned,
@@ -116,12 +118,13 @@ export async function openPlan<Result>(
       async (plan) => {
         progress.stop()
         await refuseHiddenChanges(options, plan, { only })
+        isNamed = namesRemovedRows(plan.notes)
         return await use(plan)
       },
     )
   } catch (error) {
     progress.stop()
-    if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(io, error)
+    if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(io, error, { isNamed })
     throw withErrorDetails(error)
   } finally {
     progress.stop()

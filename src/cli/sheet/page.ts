@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { VERSION } from '../version.ts'
 import { escapeHtml } from './html.ts'
+import type { PageKind } from './page-kind.ts'
 import { SHEET_STYLE } from './style.ts'
 
 /**
@@ -33,6 +34,7 @@ ${renderPageBar('Pages')}<div id="rows"></div>
 ${renderPageBar('Pages, below the rows')}`
 
 export interface PageHead {
+  kind: PageKind
   title: string
   /** Permitted image sources, in the syntax of a content security policy. */
   images: string
@@ -47,7 +49,7 @@ const computeHash = (text: string) => `'sha256-${createHash('sha256').update(tex
  * Returns the HTML before the header of a page. Its content security policy prevents injected content from running
  * scripts or sending data. It permits images only from the given sources.
  */
-export function pageHead({ title, images, style = '', hasScript = true }: PageHead): string {
+export function pageHead({ kind, title, images, style = '', hasScript = true }: PageHead): string {
   const styles = `${SHEET_STYLE}${style}`
   const ownSources = `style-src ${computeHash(styles)}; script-src ${hasScript ? computeHash(PAGE_SCRIPT) : "'none'"}`
   const policy = `default-src 'none'; img-src ${images}; ${ownSources}; base-uri 'none'; form-action 'none'`
@@ -59,7 +61,7 @@ export function pageHead({ title, images, style = '', hasScript = true }: PageHe
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="robots" content="noindex">
-<meta name="generator" content="gdn ${VERSION}">
+<meta name="generator" content="gdn ${VERSION} (${kind})">
 <title>${escapeHtml(title)}</title>
 <style>${styles}</style>
 </head>

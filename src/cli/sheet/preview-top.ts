@@ -36,7 +36,7 @@ export function previewTop(top: PreviewTop): string {
       : []),
     ...(isPartlySent ? [['only-new', `Not sent ${groupDigits(rows - run.sent)}`] as [string, string]] : []),
   ]
-  return `${pageHead({ title: `${name}: preview`, images })}<header>
+  return `${pageHead({ kind: 'preview', title: `${name}: preview`, images })}<header>
 <p class="kicker">${escapeHtml(describeProgress(top))}</p>
 <h1 dir="auto">${escapeHtml(truncateText(name, 300))}</h1>
 ${stats([

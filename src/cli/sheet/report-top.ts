@@ -57,7 +57,7 @@ export function reportTop(top: ReportTop): string {
   const { status, counts, name, collection, owners, times, spent, notEmbedded, now, blockExplorer, drop } = top
   const total = REPORT_STATES.reduce((sum, state) => sum + counts[state], 0)
   const contract = `<code>${escapeHtml(status.contractAddress)}</code>`
-  return `${pageHead({ title: `${name}: report`, images: 'data:' })}<header>
+  return `${pageHead({ kind: 'report', title: `${name}: report`, images: 'data:' })}<header>
 <p class="kicker">Report of a drop</p>
 <h1 dir="auto">${escapeHtml(truncateText(name, 300))}</h1>
 ${stats([

@@ -145,7 +145,7 @@ describe('gdn art preview', () => {
     expect((await run('--count', '12', '--seed', 'other', '--json')).stdout).not.toBe(one.stdout)
   })
 
-  test('writes no page without --out, and overwrites one only with --force', async () => {
+  test('writes no page without --out, and overwrites a file without --force only if it is an earlier page', async () => {
     const { run, path } = await art()
     const { code, stderr } = await run('--count', '12')
     expect(code, stderr).toBe(0)
@@ -154,6 +154,7 @@ describe('gdn art preview', () => {
     expect((await run('--count', '12', '--out', 'p.html')).code).toBe(3)
     expect(await readFile(path('p.html'), 'utf8')).toBe('mine')
     expect((await run('--count', '12', '--out', 'p.html', '--force')).code).toBe(0)
+    expect((await run('--count', '12', '--out', 'p.html')).code).toBe(0)
   })
 
   test('writes a page that contains its images and escapes texts', async () => {

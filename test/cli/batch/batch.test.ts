@@ -179,7 +179,7 @@ describe('batch mint', () => {
     expect(edited).toMatchObject({
       code: 0,
       stderr: expect.stringContaining(
-        `1 row was already sent with different values and won't be sent again. To compare it with its NFT, run \`gdn plan ${path('ids.csv')} --contract ${CONTRACT} --blockchain polygon --base-url ${api.url}\`.\n`,
+        `1 row was already sent with different values and won't be sent again. To compare it with its NFT, run \`gdn plan ids.csv --contract ${CONTRACT} --blockchain polygon --base-url ${api.url}\`.\n`,
       ),
     })
     const lines = ({ stderr }: { stderr: string }) => stderr.trimEnd().split('\n')

@@ -280,6 +280,18 @@ describe('batch mint with a list of receivers', () => {
     expect((await run(['batch', 'status', second], { tty: true })).stderr).not.toContain('other runs')
   })
 
+  test('status and results name the earlier run of a manifest and list that were minted --again', async () => {
+    const { mint, run, path } = await holders(list(`${A},1`))
+    const first = JSON.parse((await mint()).stdout).run
+    const second = JSON.parse((await mint('--again')).stdout).run
+    for (const verb of ['status', 'results']) {
+      const { stdout, stderr } = await run(['batch', verb, path('holders.csv')])
+      expect(stderr).toContain(`The manifest has other runs: ${first}. Run \`gdn batch ${verb} <run>\` to show one.`)
+      if (verb === 'status') expect(stdout).toContain(second)
+      expect((await run(['batch', verb, first])).stderr).not.toContain('other runs')
+    }
+  })
+
   test('lists the runs with a list if none has this list', async () => {
     const { mint, run, path } = await holders(list(`${A},1`), { 'others.csv': list(`${B},1`) })
     const { run: name } = JSON.parse((await mint()).stdout)

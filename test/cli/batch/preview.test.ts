@@ -286,7 +286,19 @@ describe('hostile text', () => {
 })
 
 describe('the file', () => {
-  test('is overwritten only with --force', async () => {
+  test('is overwritten without a prompt only if it is an earlier preview', async () => {
+    const { run, path } = await drop([row('Dawn')])
+    expect((await run()).code).toBe(0)
+    const page = await readFile(path('drop-preview.html'), 'utf8')
+    expect((await run()).code).toBe(0)
+    for (const other of [page.replace('(preview)', '(report)'), page.replace(/<meta name="generator".*>/, ''), '']) {
+      await writeFile(path('drop-preview.html'), other)
+      expect((await run()).code).toBe(3)
+      expect(await readFile(path('drop-preview.html'), 'utf8')).toBe(other)
+    }
+  })
+
+  test('of someone else is overwritten only with --force', async () => {
     const { run, path } = await drop([row('Dawn')])
     await writeFile(path('drop-preview.html'), 'mine')
     const { code, stderr } = await run()

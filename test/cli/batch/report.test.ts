@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { decode } from 'fast-png'
@@ -554,12 +554,14 @@ describe('the file', () => {
     expect(html).not.toContain(key)
   })
 
-  test('is not overwritten without --force, and is named after the run by default', async () => {
+  test('replaces an earlier report, but no other file, and is named after the run by default', async () => {
     const url = await backend()
     const { path, options, at } = await reported(url, [row('Dawn')])
-    const secondResult = await cli(['batch', 'report', 'drop', '--to', 'r.html', ...at], options)
-    expect(secondResult.code).toBe(3)
-    await rm(path('r.html'))
+    const again = () => cli(['batch', 'report', 'drop', '--to', 'r.html', ...at], options)
+    expect((await again()).code).toBe(0)
+    await writeFile(path('r.html'), 'mine')
+    expect((await again()).code).toBe(3)
+    expect(await readFile(path('r.html'), 'utf8')).toBe('mine')
     const { stdout } = await cli(['batch', 'report', 'drop', '--json', ...at], options)
     const { file, run, run_id } = JSON.parse(stdout)
     expect(file).toBe(path(`${run}-report.html`))

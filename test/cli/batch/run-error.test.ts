@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { BatchSummary } from '../../../src/batch/types.ts'
-import { createRunError } from '../../../src/cli/batch/report/run-error.ts'
+import { createRunError, explainStop } from '../../../src/cli/batch/report/run-error.ts'
 import { runCommands } from '../../../src/cli/batch/runs/run-commands.ts'
+import { GdnError } from '../../../src/core/errors.ts'
 import { stopError } from '../../../src/operations/retries.ts'
 import { counts } from '../progress/events.ts'
 
@@ -30,6 +31,23 @@ const because = <Key extends string>(key: Key, text: string, ...lines: number[])
   rows(...lines).map((row) => ({ ...row, [key]: text }) as typeof row & Record<Key, string>)
 
 const commands = runCommands('drop-3f9a', undefined)
+
+test('a run that can no longer reach the local backend says that it is not running, and how to start it', async () => {
+  const { code, message, hint = null } = stopError('not_sent', 'connect ECONNREFUSED 127.0.0.1:4680')
+  const stopped = { code, message, hint }
+  const server = async () => {
+    throw new GdnError('unreachable', 'the local backend is not running', { hint: 'Run `gdn local start`.' })
+  }
+  expect(await explainStop({ server }, stopped)).toEqual({
+    code: 'unreachable',
+    message: 'the local backend is not running',
+    hint: 'Run `gdn local start`.',
+  })
+  const running = async () => ({}) as Awaited<ReturnType<typeof server>>
+  expect(await explainStop({ server: running }, stopped)).toBe(stopped)
+  const other = { ...stopped, code: 'refused' as const }
+  expect(await explainStop({ server }, other)).toBe(other)
+})
 
 describe('the error of a run that did not succeed', () => {
   test('is null if every row was deployed', () => {

@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { rename, rm, symlink } from 'node:fs/promises'
+import { rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type LockHolder, thisProcess } from '../../../src/core/lock-holder.ts'
 import { openState } from '../../../src/state/open-state.ts'
@@ -96,6 +96,17 @@ test('batch validate suggests a comparison for a manifest that is minted on the 
   expect(await validate('--base-url', ELSEWHERE)).toContain(minting)
 })
 
+test('batch validate suggests a complete plan command for a minted manifest, without a server or collection', async () => {
+  const { mint, path, gdn, stateDir } = await home()
+  const api = await fakeApi(service())
+  await mint(api.url)
+  const { stderr } = await gdn('batch', 'validate', path('drop.csv'), '-b', 'polygon', '--state-dir', stateDir)
+  const [, plan = ''] = /differences: gdn (plan .*)/.exec(stderr) ?? []
+  expect(plan).toContain(` --contract ${CONTRACT} --blockchain polygon --base-url ${api.url} --state-dir `)
+  expect(stderr).not.toContain('Also select')
+  expect((await gdn(...plan.split(' '))).stderr).toContain('2 unchanged')
+})
+
 test('batch validate looks for the run in the collection of GDN_CONTRACT, as batch mint does', async () => {
   const { mint, path, stateDir, options } = await home()
   const api = await fakeApi(service())
@@ -106,6 +117,24 @@ test('batch validate looks for the run in the collection of GDN_CONTRACT, as bat
   expect((await validate(CONTRACT)).stderr).toContain('has minted this manifest')
   expect((await validate(OTHER_CONTRACT)).stderr).toContain('no errors. To preview the mint: ')
   expect(JSON.parse((await validate(OTHER_CONTRACT, '--json')).stdout).contract_address).toBe(OTHER_CONTRACT)
+})
+
+test('batch reconcile says that nothing is left to reconcile', async () => {
+  const { mint, path, stateDir, options } = await home()
+  const api = await fakeApi(service())
+  await mint(api.url)
+  const { code, stderr } = await cli(['batch', 'reconcile', path('drop.csv'), '--state-dir', stateDir], options)
+  expect(code).toBe(0)
+  expect(stderr).toMatch(/^Nothing is left to reconcile: all 2 rows of the run drop-\w+ are deployed\.$/m)
+})
+
+test('batch mint of a finished run names a manifest in the working directory by its relative path', async () => {
+  const { mint, path, stateDir, options } = await home()
+  const api = await fakeApi(service())
+  await mint(api.url)
+  await writeFile(path('drop.csv'), CSV.replace(/^Dusk.*\n/m, ''))
+  const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--state-dir', stateDir]
+  expect((await cli(argv, options)).stderr).toContain('`gdn plan drop.csv --')
 })
 
 describe('batch list', () => {
@@ -482,7 +511,7 @@ describe('finding a run', () => {
         expect({ command, code, stderr }).toMatchObject({ code: 0 })
       }
     }
-    const env = { ...options.env, GDN_CONTRACT: CONTRACT.replace(/..$/, '00') }
+    const env = { ...options.env, GDN_CONTRACT: CONTRACT.toLowerCase().replace(/..$/, '00') }
     const none = await cli(['batch', 'status', path('drop.csv'), '--state-dir', stateDir], { ...options, env })
     expect(none.stderr).toContain('matches several runs')
   })

@@ -160,6 +160,16 @@ describe('collection create', () => {
     for (const flag of ['--name', '--wallet', '--blockchain']) expect(stderr).toContain(`${flag}: is required`)
   })
 
+  test('says how to create a wallet if none is specified, or names the saved ones', async () => {
+    const { env } = await home()
+    const argv = ['collection', 'create', '--name', 'Lamps', '-b', 'polygon']
+    const stderr = async () => (await cli([...argv, '--local'], { env })).stderr
+    expect(await stderr()).toContain('--wallet: is required\n  Add --wallet <address>.')
+    expect(await stderr()).toContain('run `gdn wallet generate --name alice --local`')
+    await cli(['wallet', 'add', '@bob', OWNER], { env })
+    expect(await stderr()).toContain('Add --wallet with an address or a saved name (@bob).')
+  })
+
   test('requires a description and an image on Solana', async () => {
     const wallet = '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T'
     const argv = ['collection', 'create', '--name', 'x', '--wallet', wallet, '-b', 'solana']

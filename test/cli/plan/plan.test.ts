@@ -149,7 +149,7 @@ describe('gdn plan', () => {
     const action = async () => (await plan('-o', 'csv', '--fields', 'action,reason')).stdout.split('\r\n')[1]
     expect(await action()).toBe('transfer,')
     owners.set('id-0', OWNER)
-    expect(await action()).toBe('drift,the owner of the NFT was changed elsewhere')
+    expect(await action()).toBe('drift,the owner of the NFT was changed outside the manifest')
   })
 
   test('prints all changes with whole values where a program reads them', async () => {

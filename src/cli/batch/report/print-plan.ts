@@ -1,5 +1,6 @@
 import type { BatchOptions, PlannedEvent } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
+import { shortPath } from '../../../core/short-path.ts'
 import type { Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import { differingRowsText, removedReceiversText, removedTexts } from '../../render/differing-rows-text.ts'
@@ -19,7 +20,12 @@ interface PlanPrintOptions {
  *
  * @param where the collection and the blockchain, such as `Tides (0xaab8d6…0811) on polygon`
  */
-export function printPlan({ io }: Deps, planned: PlannedEvent, where: string, sending: PlanPrintOptions): void {
+export function printPlan(
+  { io, cwd }: Pick<Deps, 'io' | 'cwd'>,
+  planned: PlannedEvent,
+  where: string,
+  sending: PlanPrintOptions,
+): void {
   const { isApplied = false } = sending
   const { run, resumed, rows, requests, receivers, files, changes } = planned
   io.note(`Run ${io.errPaint.bold(safe(run.name))} in ${safe(where)}${resumed ? ', resumed' : ''}`)
@@ -32,7 +38,7 @@ export function printPlan({ io }: Deps, planned: PlannedEvent, where: string, se
   const sentRows = rows.total - rows.pending
   if (resumed && sentRows > 0)
     io.note(`  ${sentRows} of ${count(rows.total, 'row')} ${sentRows === 1 ? 'was' : 'were'} sent before`)
-  for (const note of describePlan(planned, sending)) io.note(`  ${safe(note)}`)
+  for (const note of describePlan(planned, sending, cwd)) io.note(`  ${safe(note)}`)
   if (!isEdited(planned, isApplied)) return
   io.note(`  The ${changes.receivers === undefined ? 'manifest' : 'list'} changed: ${changesText(changes)}.`)
   for (const example of changes.examples.slice(0, 5)) io.note(`    ${exampleText(example)}`)
@@ -43,11 +49,15 @@ const isEdited = ({ resumed, changes: { added, changed, removed } }: PlannedEven
   resumed && !isApplied && added + changed + removed > 0
 
 /** Returns the notes that are printed before a run is sent. The run's summary contains them too. */
-export function describePlan(planned: PlannedEvent, { isApplied = false, options, flags }: PlanPrintOptions): string[] {
+export function describePlan(
+  planned: PlannedEvent,
+  { isApplied = false, options, flags }: PlanPrintOptions,
+  cwd: string,
+): string[] {
   const { changes } = planned
   const { keptAccepted, removed, receivers } = changes
   const edited = isEdited(planned, isApplied)
-  const plan = formatPlanCommand(options.manifestPath, flags)
+  const plan = formatPlanCommand(options.manifestPath && shortPath(options.manifestPath, cwd), flags)
   return [
     ...(planned.notes ?? []),
     ...(planned.reordered ? ["Token IDs won't follow the manifest's order. Add --in-order to keep the order."] : []),

@@ -2,6 +2,7 @@ import { parseRaisingFlags } from '../../../api/stuck-reason.ts'
 import type { ListedRows } from '../../../batch/runs/summary.ts'
 import { isMaxSupplyError } from '../../../batch/supply.ts'
 import type { BatchSummary } from '../../../batch/types.ts'
+import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
 import { type ErrorCode, GdnError, isInterruption } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
@@ -24,6 +25,17 @@ type RunProblems = Pick<BatchSummary, 'run' | 'counts'> & ListedRows
 
 const MAX_SHOWN_REASONS = 5
 const MAX_SHOWN_LINE_RANGES = 10
+
+/** If a run stopped because the local backend isn't running any more, returns this reason instead of the last error. */
+export async function explainStop(
+  settings: Pick<Settings, 'server'>,
+  stopped: BatchSummary['stopped'],
+): Promise<BatchSummary['stopped']> {
+  if (stopped?.code !== 'unreachable') return stopped
+  const problem = await settings.server().catch((error: unknown) => error)
+  if (!(problem instanceof GdnError) || problem.code !== 'unreachable') return stopped
+  return { ...stopped, message: problem.message, hint: problem.hint ?? null }
+}
 
 /** Creates the error for deployed rows that differ from their requests. */
 export const differingRowsError = (verified: VerificationSummary): GdnError =>

@@ -1,6 +1,7 @@
-import { basename, relative } from 'node:path'
+import { basename } from 'node:path'
 import { isRevealedHere } from '../../../batch/runs/runs.ts'
 import type { Run, RunStatus } from '../../../batch/types.ts'
+import { shortPath } from '../../../core/short-path.ts'
 import { type DropState, describeDropState, describeSealedDrop, readDropState } from '../../../reveal/drop-state.ts'
 import { isUnrevealed } from '../../../state/drops.ts'
 import type { Deps } from '../../deps.ts'
@@ -33,8 +34,7 @@ export function describeRevealSteps(
 }
 
 function formatRelativeReveal(manifest: string, flags: BatchMintFlags, cwd: string): string {
-  const inside = relative(cwd, manifest)
-  return formatRevealCommand(inside.startsWith('..') ? manifest : inside, flags)
+  return formatRevealCommand(shortPath(manifest, cwd), flags)
 }
 
 /** Returns the flag that names the user's own beacon in the next command of a drop. */

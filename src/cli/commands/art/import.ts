@@ -9,6 +9,7 @@ import { flagError } from '../../../core/errors.ts'
 import { listSome } from '../../../core/list-some.ts'
 import { quoted } from '../../../core/quoted.ts'
 import { shellWord } from '../../../core/shell-word.ts'
+import { shortPath } from '../../../core/short-path.ts'
 import { manifestCell } from '../../../core/spreadsheet-text.ts'
 import { validateManifest } from '../../../manifest/read.ts'
 import type { ManifestIssue } from '../../../manifest/row.ts'
@@ -106,8 +107,7 @@ export async function importBuild(deps: Deps, folder: string, flags: ArtImportFl
   })
   printArtWarnings(io, warnings)
   for (const note of describeBuild(build, omitted)) io.note(safe(note))
-  const below = relative(cwd, path)
-  const shownPath = shellWord(safe(below.startsWith('..') ? path : below))
+  const shownPath = shellWord(safe(shortPath(path, cwd)))
   io.note(`Check the manifest: gdn batch validate ${shownPath} -b <blockchain> --receiver <address>`)
 }
 

@@ -66,7 +66,7 @@ export function command(deps: Deps, run = preview): GdnCommand {
     .valueFlag('--sample <n>', `Number of NFTs in the sample (${SAMPLE_SIZE})`, integer(1, MAX_SAMPLE_SIZE))
     .with(addFitFlag)
     .valueFlag('--out <file>', `Write a page to this file (${DEFAULT_OUTPUT} with --open)`, notEmpty)
-    .switchFlag('--force', 'Overwrite an existing file')
+    .switchFlag('--force', 'Overwrite a file that gdn did not write')
     .switchFlag('--open', 'Open the page in the browser')
     .with(addOutputFlags)
     .action(async (path: string, flags: ArtPreviewFlags) => await run(deps, path, flags))
@@ -81,7 +81,7 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   const art = await readArt(deps, path)
   if (hasPage) await refuseInputs(art, { path, out: resolve(deps.cwd, flags.out ?? DEFAULT_OUTPUT), cwd: deps.cwd })
   const where = hasPage
-    ? await resolveOutputFile(deps, DEFAULT_OUTPUT, { to: flags.out, force: flags.force }, OUT_FLAG)
+    ? await resolveOutputFile(deps, DEFAULT_OUTPUT, { to: flags.out, force: flags.force, kind: 'art' }, OUT_FLAG)
     : null
   const edition = await withProgress(io, 'Choosing the traits', async () => makeEdition(art, { count, seed }))
   const images = await checkImages(deps, art, flags.fit ?? null)

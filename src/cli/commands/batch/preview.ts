@@ -61,10 +61,9 @@ const VIEW: View = {
 export function command(deps: Deps, run = preview): GdnCommand {
   return new GdnCommand({
     about:
-      "The command writes one HTML file that shows each row with its image, its metadata and the errors that gdn batch validate reports. It sends no rows to a server. You can open the file from disk. The page supports paging and search, and opens quickly even with 100,000 rows. The page links to local images instead of containing them, so move the page and the images together. If rows have traits, the page shows the rank and the rarest traits of each row, computed as in gdn batch rarity. The page shows images on the web as links, unless --remote-images lets the browser load them. If a run on this machine has sent a row, the page shows the row's status and token ID. If the manifest has errors, the command still writes the page, and the exit code is 2.",
+      "The command writes one HTML file that shows each row with its image, its metadata and the errors that gdn batch validate reports. It sends no rows to a server. You can open the file from disk. The page supports paging and search, and opens quickly even with 100,000 rows. The page links to local images instead of containing them, so move the page and the images together. If rows have traits, the page shows the rank and the rarest traits of each row, computed as in gdn batch rarity. The page shows images on the web as links, unless --remote-images lets the browser load them. If a run on this machine has sent a row, the page shows the row's status and token ID. If the manifest has errors, the command still writes the page, and the exit code is 2. The page replaces an earlier preview.",
     examples: [
       ['Preview a drop in the browser', 'gdn batch preview drop.csv -b polygon --open'],
-      ['Overwrite the preview after you fix the manifest', 'gdn batch preview drop.csv -b polygon --force'],
       ['Write the preview to another path', 'gdn batch preview drop.csv -b polygon --to ~/Desktop/drop.html'],
     ],
     aliases: TARGET_ALIASES,
@@ -130,7 +129,10 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   const { io } = deps
   const output = createOutput(io, flags, VIEW, { manifest })
   const name = manifest === '-' ? 'stdin' : basename(manifest)
-  const { path, replace } = await resolveOutputFile(deps, `${basename(name, extname(name))}-preview.html`, flags)
+  const { path, replace } = await resolveOutputFile(deps, `${basename(name, extname(name))}-preview.html`, {
+    ...flags,
+    kind: 'preview',
+  })
   const settings = await deps.settings(flags)
   const mapped = new MappedColumns(io, settings)
   const reading = await openReading(deps, manifest, { flags, settings, mapped })

@@ -89,7 +89,7 @@ export async function report(deps: Deps, typed: string | undefined, flags: Repor
   const storedRun = await findRun(deps, name, flags)
   const output = createOutput(io, flags, VIEW, { manifest: storedRun.manifestPath })
   const status = await runStatus(storedRun)
-  const target = await resolveOutputFile(deps, `${storedRun.name}-report.html`, flags)
+  const target = await resolveOutputFile(deps, `${storedRun.name}-report.html`, { ...flags, kind: 'report' })
   // The local backend may not be running.
   const settingsOrError = await resolveRunSettingsIfFound(deps, storedRun, flags)
   const settings = settingsOrError instanceof GdnError ? null : settingsOrError

@@ -22,6 +22,7 @@ import {
 import { verifyFailedError } from '../../batch/report/run-error.ts'
 import { describeDrop } from '../../batch/reveal/next-reveal.ts'
 import { StoredNames } from '../../batch/reveal/stored-names.ts'
+import { describeOtherRuns } from '../../batch/runs/other-runs.ts'
 import { addRunArgument, resolveRun } from '../../batch/runs/resolve-run.ts'
 import { addRunServerFlag, findRun, type RunFlags, resolveRunSettingsIfFound } from '../../batch/runs/resolve-server.ts'
 import {
@@ -142,6 +143,7 @@ export async function results(deps: Deps, typed: string | undefined, flags: Resu
       'The results show the values that gdn last minted or applied. `gdn plan` compares the manifest with the current NFTs.',
     )
   }
+  if (output.mode === 'table') for (const note of await describeOtherRuns(run, name, 'results')) io.note(note)
   if (state !== null && output.mode === 'table') {
     const { counts } = await runStatus(run)
     const serverFlags = await addRunServerFlag(deps, run, flags)

@@ -1,13 +1,13 @@
 import { formatResumeCommand } from '../../../batch/runs/how-to-resume.ts'
-import { listRuns, runStatus } from '../../../batch/runs/runs.ts'
+import { runStatus } from '../../../batch/runs/runs.ts'
 import type { Run, RunStatus } from '../../../batch/types.ts'
-import { listSome } from '../../../core/list-some.ts'
 import { isUnrevealed } from '../../../state/drops.ts'
 import { describeResume, findManifestEdits, warnOfEdits } from '../../batch/edits-since.ts'
 import { formatServerFlags } from '../../batch/options/format-flags.ts'
 import { runData, runView } from '../../batch/report/run-view.ts'
 import { describeDrop, formatUpdateNote } from '../../batch/reveal/next-reveal.ts'
 import { readCommandRecords } from '../../batch/runs/command-runs.ts'
+import { describeOtherRuns } from '../../batch/runs/other-runs.ts'
 import { addRunArgument, resolveRun } from '../../batch/runs/resolve-run.ts'
 import {
   addRunServerFlag,
@@ -105,23 +105,8 @@ async function printNotes(
     notes.push(...describeResume(isHidden ? null : edits, resumeText(resume, flags, serverFlags)))
     if (isHidden) notes.push(formatUpdateNote(run.name, serverFlags))
   }
-  if (isTable) notes.push(...(await describeOtherRuns(run, name)))
+  if (isTable) notes.push(...(await describeOtherRuns(run, name, 'status')))
   for (const note of notes) deps.io.note(note)
-}
-
-const MAX_OTHER_RUNS = 3
-
-/** Returns the note that a manifest has other runs, unless the user specified the run itself. */
-async function describeOtherRuns(
-  { stateDir, id, name, family, manifestPath }: Run,
-  specified: string,
-): Promise<string[]> {
-  if (manifestPath === null || specified === id || specified === name) return []
-  const others = (await listRuns(stateDir)).filter((run) => run.manifestPath === manifestPath && run.family !== family)
-  const names = [...new Set(others.map((run) => run.name))]
-  if (names.length === 0) return []
-  const shownNames = listSome(names.slice(0, MAX_OTHER_RUNS), names.length)
-  return [safe(`The manifest has other runs: ${shownNames}. Run \`gdn batch status <run>\` to show one.`)]
 }
 
 /**

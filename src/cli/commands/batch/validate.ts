@@ -23,7 +23,12 @@ import {
   type BatchMintFlags,
   TARGET_ALIASES,
 } from '../../batch/options/flags.ts'
-import { formatManifestFlags, formatUnrevealedFlags } from '../../batch/options/format-flags.ts'
+import {
+  addRunSelection,
+  formatManifestFlags,
+  formatPlanFlags,
+  formatUnrevealedFlags,
+} from '../../batch/options/format-flags.ts'
 import {
   MappedColumns,
   manifestOptions,
@@ -34,7 +39,7 @@ import {
 } from '../../batch/options/manifest-options.ts'
 import { duplicateWarnings } from '../../batch/report/row-warnings.ts'
 import { checkShuffleFlags } from '../../batch/reveal/shuffled.ts'
-import { configuredServer } from '../../batch/runs/resolve-server.ts'
+import { addRunServerFlag, configuredServer } from '../../batch/runs/resolve-server.ts'
 import { RowsOnServer } from '../../batch/runs/rows-on-server.ts'
 import { GdnCommand, wrongAddressError } from '../../command.ts'
 import { type ResolvedCollection, resolveCollection } from '../../connect/resolve-collection.ts'
@@ -108,8 +113,8 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const drop = unrevealed === undefined ? null : await import('../../batch/reveal/unrevealed.ts')
   drop?.refuseStandardInput(manifest)
   checkShuffleFlags(flags)
-  refuseContract(flags.contract, null)
   const settings = await deps.settings(flags)
+  refuseContract(settings.contract, null)
   await warnOfUnreadProjectFile(deps, manifest, settings)
   const validation = { deps, manifest, flags, settings }
   const options = { ...(await resolveReadingOptions(validation)), checkRow: drop?.checkUncommittable(flags) }
@@ -138,7 +143,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   if (unrevealed !== undefined && target.blockchain !== null) {
     await drop?.openPlaceholder(deps, unrevealed, target.blockchain)
   }
-  refuseContract(flags.contract, target.blockchain)
+  if (target.contractAddress === null) refuseContract(settings.contract, target.blockchain)
   await output.one({
     valid: true,
     rows,
@@ -156,8 +161,9 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const summary = `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no errors.`
   if (manifest === '-') return deps.io.note(summary)
   const collection = contractAddress ?? sent.run?.contractAddress ?? null
-  const missing = await missingFlags(deps, settings, collection, target.blockchain)
-  deps.io.note([`${summary} ${nextStep(validation, rows, sent)}`, ...missing].join('\n'))
+  const { text, isComplete } = await nextStep(validation, rows, sent)
+  const missing = isComplete ? [] : await missingFlags(deps, settings, collection, target.blockchain)
+  deps.io.note([`${summary} ${text}`, ...missing].join('\n'))
 }
 
 /** State that the steps of the command share. */
@@ -244,16 +250,31 @@ async function findEarlierRun(
   return { run, ...(await checkServerAndSupply(deps, settings, collection, counts)) }
 }
 
-/** Returns the next step for a valid manifest, as a sentence. */
-function nextStep({ manifest, flags }: Validation, rows: number, sent: EarlierRun): string {
+interface NextStep {
+  /** The next step, as a sentence. */
+  text: string
+  /** Whether the command selects the server and the collection. */
+  isComplete: boolean
+}
+
+/** Returns the next step for a valid manifest. */
+async function nextStep({ deps, manifest, flags }: Validation, rows: number, sent: EarlierRun): Promise<NextStep> {
   const args = `${shellWord(safe(manifest))}${formatManifestFlags(flags)}`
   const { run } = sent
   const elsewhere = sent.rows !== null && sent.rows > sentRows(run) ? sent.rows : 0
+  const step = (text: string): NextStep => ({ text, isComplete: false })
   if (elsewhere > 0)
-    return `The server already has ${elsewhere === rows ? 'all rows' : `${elsewhere} of the rows`}. ${elsewhere === 1 ? 'This row was' : 'These rows were'} minted on another machine or with another state directory. To show the differences: gdn plan ${args}`
-  return run === null || !isMinted(run)
-    ? `To preview the mint: gdn batch mint ${args}${formatUnrevealedFlags(flags)} --dry-run`
-    : `The run ${safe(run.name)} has minted this manifest. To show the differences: gdn plan ${args}`
+    return step(
+      `The server already has ${elsewhere === rows ? 'all rows' : `${elsewhere} of the rows`}. ${elsewhere === 1 ? 'This row was' : 'These rows were'} minted on another machine or with another state directory. To show the differences: gdn plan ${args}`,
+    )
+  if (run === null || !isMinted(run))
+    return step(`To preview the mint: gdn batch mint ${args}${formatUnrevealedFlags(flags)} --dry-run`)
+  const select = formatPlanFlags(addRunSelection(run, await addRunServerFlag(deps, run, flags)))
+  const plan = `gdn plan ${shellWord(safe(manifest))}${select}`
+  return {
+    text: `The run ${safe(run.name)} has minted this manifest. To show the differences: ${plan}`,
+    isComplete: true,
+  }
 }
 
 /** Returns the manifest's run on the selected server and in the collection; null if there is none. */
@@ -358,14 +379,16 @@ async function missingFlags(
 }
 
 /**
- * Rejects an invalid address in the flag. An address in a column is checked with its row.
+ * Rejects an invalid address in the flag or the configuration. An address in a column is checked with its row.
  *
  * @param blockchain null if unknown. If so, only EVM addresses can be checked.
  */
-function refuseContract(contract: string | undefined, blockchain: Blockchain | null): void {
-  if (contract === undefined || (blockchain === null && !/^0x[0-9a-f]+$/i.test(contract))) return
-  const problem = addressProblem(contract, blockchain ?? 'polygon')
-  if (problem !== null) throw wrongAddressError(contract, problem, '--contract')
+function refuseContract(contract: Settings['contract'], blockchain: Blockchain | null): void {
+  if (contract === null) return
+  const { value, from } = contract
+  if (blockchain === null && !/^0x[0-9a-f]+$/i.test(value)) return
+  const problem = addressProblem(value, blockchain ?? 'polygon')
+  if (problem !== null) throw wrongAddressError(value, problem, from)
 }
 
 /** If rows or files have problems, throws one error with the first problems and the number of all problems. */

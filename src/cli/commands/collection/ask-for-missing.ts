@@ -1,8 +1,12 @@
 import { addressProblem } from '../../../api/address.ts'
 import { type Blockchain, isBlockchain, isEvm } from '../../../api/blockchains.ts'
 import { isEnsName } from '../../../api/ens-name.ts'
+import { listSome } from '../../../core/list-some.ts'
+import { formatServerFlags } from '../../batch/options/format-flags.ts'
 import { wrongAddressError } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
+import type { ServerFlags } from '../../flags/common.ts'
+import { safe } from '../../io/io.ts'
 import { askAddress, askBlockchain, askLine, askYesNo, mayPrompt } from '../../prompt/ask-missing.ts'
 
 /** The request fields that gdn prompts for, and `is_locked`, which makes one of these prompts unnecessary. */
@@ -31,7 +35,7 @@ export async function promptForMissingFields(
   const wallet_address =
     fields.wallet_address ??
     (await askAddress(io, {
-      message: 'Wallet that owns the collection',
+      message: `Wallet that owns the collection${await describeSavedNames(addresses)}`,
       flag: '--wallet',
       blockchain: knownBlockchain,
       addresses,
@@ -59,6 +63,22 @@ export async function promptForMissingFields(
       ? fields.enable_transfer
       : await whether(fields.enable_transfer, `Let the API transfer NFTs? ${CHANGEABLE_NOTE}`, '--enable-transfer')
   return { ...fields, name, blockchain, wallet_address, description, image, dynamic, enable_burn, enable_transfer }
+}
+
+const MAX_LISTED_NAMES = 5
+
+/** Returns the first names of wallets and addresses on this machine, such as ` (@alice, @bob)`, for a prompt. */
+async function describeSavedNames(addresses: Deps['addresses']): Promise<string> {
+  const names = (await addresses()).list().map(({ name }) => `@${name}`)
+  return names.length === 0 ? '' : ` (${safe(listSome(names.slice(0, MAX_LISTED_NAMES), names.length))})`
+}
+
+/** Returns the hint for a collection request without a wallet. */
+export async function missingWalletHint({ addresses }: Pick<Deps, 'addresses'>, flags: ServerFlags): Promise<string> {
+  const names = await describeSavedNames(addresses)
+  return names === ''
+    ? `Add --wallet <address>. To create a wallet, run \`gdn wallet generate --name alice${formatServerFlags(flags)}\`, and use --wallet @alice.`
+    : `Add --wallet with an address or a saved name${names}.`
 }
 
 /**

@@ -40,7 +40,7 @@ import { resolveConfiguredWallet, resolveNamesInFields, toWalletPlace } from '..
 import { addOperationFlags, type OperationFlags, operateOnce, quoteOperation } from '../../request/operate-once.ts'
 import { showWaitForCollection } from '../../request/waiting.ts'
 import { warnOfQuotes } from '../../word-processor.ts'
-import { promptForMissingFields } from './ask-for-missing.ts'
+import { missingWalletHint, promptForMissingFields } from './ask-for-missing.ts'
 import type { SettingFlags } from './set/flags.ts'
 
 /** The settings that can be set at creation and changed later. */
@@ -188,7 +188,12 @@ async function readCollectionRequest(deps: Deps, settings: Settings, flags: Crea
     if (file !== null && fromFile[field] !== undefined) return { file, field }
     return settings.wallet?.value === wallet_address ? toWalletPlace(settings.wallet) : { flag: '--wallet' }
   })
-  return checkRequest(createcollection.request, { ...fields, ...withoutUndefined(addresses) }, file)
+  try {
+    return checkRequest(createcollection.request, { ...fields, ...withoutUndefined(addresses) }, file)
+  } catch (error) {
+    if (!(error instanceof GdnError) || file !== null || wallet_address !== undefined) throw error
+    throw error.withHint(await missingWalletHint(deps, flags))
+  }
 }
 
 /** Returns the fields that are not undefined. */

@@ -1,4 +1,3 @@
-import { addressProblem, guessBlockchain } from '../../../api/address.ts'
 import { isEnsName } from '../../../api/ens-name.ts'
 import { checkProfileName, refuseUnknownProfile } from '../../../config/profile-names.ts'
 import { findProfileOverride } from '../../../config/profile-override.ts'
@@ -6,7 +5,6 @@ import { type ProfileSettings, parseSetting, SETTING_NAMES } from '../../../conf
 import { readUserConfig } from '../../../config/user-file.ts'
 import { writeUserConfig } from '../../../config/write-user-file.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { hidePrivateKey } from '../../../core/quoted.ts'
 import { rememberKeysInUrl } from '../../../core/secret.ts'
 import { GdnCommand } from '../../command.ts'
 import { parseKey } from '../../connect/read-key.ts'
@@ -75,8 +73,6 @@ export async function set(deps: Deps, name: string, typedValue: string, flags: S
   // Report an unknown name now rather than when the wallet is used.
   if (setting === 'wallet' && value.startsWith('@')) (await deps.addresses()).resolve(value, { field: 'wallet' })
   const parsed = parseSetting(setting, value)
-  if (setting === 'contract' || (setting === 'wallet' && !isEns && !value.startsWith('@')))
-    requireAddress(setting, value)
   const changed = { ...config.profiles?.[profile], ...parsed } satisfies ProfileSettings
   await writeUserConfig(env, { ...config, profiles: { ...config.profiles, [profile]: changed } })
   io.note(`Saved ${setting} in profile ${safe(profile)}.`)
@@ -87,12 +83,6 @@ export async function set(deps: Deps, name: string, typedValue: string, flags: S
 async function normalizeEnsName(name: string): Promise<string> {
   const { normalizeName } = await import('../../../ens/normalize-name.ts')
   return normalizeName(name, { field: 'wallet' })
-}
-
-/** @throws GdnError `usage` if the value isn't an address on any blockchain */
-function requireAddress(field: string, value: string): void {
-  const problem = addressProblem(value, guessBlockchain(value))
-  if (problem !== null) throw new GdnError('usage', `${hidePrivateKey(value)} ${problem}`, { place: { field } })
 }
 
 /** Prints the saved setting if a flag requests output. */
