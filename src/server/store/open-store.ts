@@ -38,6 +38,10 @@ function setPragmas(raw: RawDatabase): void {
     'synchronous = FULL',
     'foreign_keys = ON',
     'cache_size = -16000',
+    // Checkpoint less often, so that pages that change often are copied into the database fewer times. The log takes up
+    // to 16 MB. With SQLite's default of 1,000 pages, 8 % fewer NFTs per second are minted, but the slowest reads
+    // meanwhile take 15 instead of 22 ms.
+    'wal_autocheckpoint = 4000',
     'analysis_limit = 1000',
   ]) {
     raw.exec(`PRAGMA ${pragma}`)
