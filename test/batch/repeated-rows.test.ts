@@ -1,7 +1,8 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { BatchOptions } from '../../src/batch/types.ts'
+import { GdnError } from '../../src/core/errors.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import { FakeHostedApi, type FakeOptions } from '../helpers/fake-hosted-api.ts'
 import { Killer, killableDatabase, Machine } from './simulation.ts'
@@ -137,4 +138,41 @@ test('rows that were added to a second drop are compared with the NFTs of other 
   await expect(run(rowsOf('3:C', '1:A', '2:B'), second)).rejects.toMatchObject({ code: 'seems_minted' })
   expect((await run(rowsOf('3:C', '5:D'), second)).counts.deployed).toBe(2)
   expect(titles()).toEqual(['1 A', '1 B', '1 D', '2 C'])
+})
+
+describe('on a server without reference IDs, rows of a second drop', () => {
+  const SECOND = { runName: 'two' }
+
+  test('are not sent again as absent if their NFTs have appeared', async () => {
+    const faults = [null, { fault: 'cut_before', status: 502 } as const]
+    server = serverOf({ faultOf: () => faults.shift() ?? null })
+    await run([row(3), row(6)])
+    await run([row(3), row(6)], { ...SECOND, again: true, inFlight: 1 })
+    for (const one of [row(3), row(6)]) server.mintByOther(one.receiver, one.metadata)
+    const minted = server.minted.size
+    await expect(run([row(3), row(6)], { ...SECOND, retryAbsent: true })).rejects.toMatchObject({
+      code: 'seems_minted',
+    })
+    expect(server.minted.size).toBe(minted)
+  })
+
+  test('are not minted a third time by a restored state', async () => {
+    const rows = [row(1), row(2), row(3)]
+    const stop = new AbortController()
+    let stops = false
+    server = serverOf({ onCommit: () => stops && stop.abort(new GdnError('interrupted', 'interrupted')) })
+    await run(rows)
+    stops = true
+    await run(rows, { ...SECOND, again: true, inFlight: 1, chunkSize: 1, signal: stop.signal }).catch(() => {})
+    stops = false
+    expect(server.minted.size).toBe(4)
+    const backup = `${machine.stateDir}-backup`
+    onTestFinished(() => rm(backup, { recursive: true, force: true }))
+    await cp(machine.stateDir, backup, { recursive: true })
+    await run(rows, SECOND)
+    await rm(machine.stateDir, { recursive: true })
+    await cp(backup, machine.stateDir, { recursive: true })
+    await expect(run(rows, SECOND)).rejects.toMatchObject({ code: 'seems_minted' })
+    expect(server.minted.size).toBe(6)
+  })
 })
