@@ -63,7 +63,7 @@ describe('rows that got their IDs on another machine', () => {
   const unnamed = [row('1', ALICE, 'A'), row('2', ALICE, 'B')].map((one) => ({ ...one, id: null }))
   const named = [row('1', ALICE, 'A'), row('2', ALICE, 'B')]
 
-  /** Two machines: the first minted the rows without IDs and added the IDs, the second has a copy of its state or none. */
+  /** Two machines: the first minted the rows without IDs, and added the IDs later. */
   const start = async (hasState: boolean) => {
     const ours = new Server()
     const machine = await Machine.start(ours)
