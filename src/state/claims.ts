@@ -171,6 +171,20 @@ export function rowsWithOtherIds(sql: Sql): { key: string; line: number }[] {
   )
 }
 
+/** Returns whether a row of a run has failed, and another run has sent its own row afterwards. */
+export const isSentSinceFailed = (
+  sql: Sql,
+  { id, scope }: Drop,
+  key: string,
+  other: Pick<Drop, 'id' | 'scope'>,
+  otherKey: string,
+): boolean =>
+  sql.get(
+    `SELECT 1 FROM operations o JOIN operations x ON x.run_id = ? AND x.identity = ? AND x.released_at IS NULL
+      WHERE o.run_id = ? AND o.identity = ? AND o.released_at IS NULL AND o.state = 'failed' AND x.request_id > o.request_id`,
+    ...[other.id, other.scope + otherKey, id, scope + key],
+  ) !== undefined
+
 /** A row that would be sent although an NFT of its run has its content. */
 export interface RepeatedRow {
   key: string

@@ -129,6 +129,40 @@ describe('a failed row that was edited', () => {
   })
 })
 
+test.each([
+  ['with the drop', ['3:C', '4:X!']],
+  ['later', ['3:C']],
+])(
+  'a failed row of a second drop, added %s, is compared with what other runs minted since, but not with what it repeats',
+  async (_when, began) => {
+    let fails = true
+    const failed = new Set<unknown>()
+    const isFailed = ({ nft_gdn_id: id, ...record }: Record<string, unknown>) => {
+      if (fails && /"X!"|"C"/.test(JSON.stringify(record)) && server.minted.size > 1) failed.add(id)
+      return failed.has(id)
+    }
+    server = serverOf({ record: (record) => (isFailed(record) ? { ...record, status: 'failed' } : record) })
+    const options = { manifestPath: '/b/b.csv' }
+    const second = { ...options, runName: 'two' }
+    await run(rowsOf('3:C'), options)
+    await run(rowsOf(...began), { ...second, again: true })
+    if (began.length === 1) await run(rowsOf('3:C', '4:X!'), second)
+    fails = false
+    await run(rowsOf('4:X!'), { manifestPath: '/c/c.csv' })
+    const minted = server.minted.size
+    for (const rows of [null, rowsOf('3:C', '4:X!')]) {
+      const retried = machine.run(server, rows, { ...second, retryFailed: true })
+      await expect(retried).rejects.toMatchObject({
+        code: 'already_accepted',
+        message: expect.stringContaining('1 row'),
+      })
+    }
+    expect(server.minted.size).toBe(minted)
+    await run(rowsOf('3:C'), { ...second, retryFailed: true })
+    expect(server.minted.size).toBe(minted + 1)
+  },
+)
+
 test('rows that were added to a second drop are compared with the NFTs of other machines, its own rows are not', async () => {
   await run(rowsOf('1:A', '2:B'), { manifestPath: '/a/a.csv' }, await otherMachine())
   const options = { manifestPath: '/b/b.csv' }
