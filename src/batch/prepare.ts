@@ -115,12 +115,12 @@ async function refuseRepeats(
   { gathered: { rows }, plan, pairs, mints }: Pick<PreparedRun, 'gathered' | 'plan' | 'pairs' | 'mints'>,
 ): Promise<void> {
   if (plan.rows === 0) return
-  const paired = new Set(pairs.flatMap(({ sent }) => sent ?? []))
+  const paired = new Map(pairs.flatMap(({ sent, row }) => (sent === null ? [] : [[sent, row.key] as const])))
   const toSend = { rows, pending: listPositions(plan), paired }
   await refuseRepeated(run, options, client, { ...toSend, updatesEdited: options.keepEdited === true })
   if (client === null) return
-  const nfts = mints.differing.map(({ row: { key }, nftGdnId }) => ({ key, nftGdnId }))
-  await refuseContentsOfOtherRows(run, options, client, { rows, pending: listPositions(plan), nfts })
+  const existing = [...mints.differing, ...pairs.filter(({ sent }) => sent === null)]
+  await refuseContentsOfOtherRows(run, options, client, { rows, pending: listPositions(plan), existing })
 }
 
 /**

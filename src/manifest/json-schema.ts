@@ -35,10 +35,10 @@ export const COLUMN_NOTES: Readonly<Record<ColumnName | typeof TYPED_ATTRIBUTE, 
   contract_address: 'Contract address of the collection, instead of `--contract`. It must be the same in every row',
   blockchain: 'Blockchain, instead of `--blockchain`. It must be the same in every row',
   image: 'Image: an `http:`, `https:`, `ipfs:` or `ar:` URL, or a path relative to the manifest',
-  'file:': 'URL or path of another file, stored under this metadata key',
-  'attr:': 'An attribute that marketplaces show',
+  'file:': 'URL or path of another file, which the metadata lists under `<key>`',
+  'attr:': 'Value of the attribute `<tag>`, which marketplaces show',
   [TYPED_ATTRIBUTE]:
-    'A typed trait: a number that marketplaces show as `number`, `boost_number` or `boost_percentage`, or a `date`. `attr(number,max=100):<tag>` also sets its maximum',
+    'A typed trait. The type is `number`, `boost_number`, `boost_percentage` or `date`. `attr(number,max=100):<tag>` also sets the maximum of a number',
   'extra:': 'An extra metadata key',
 }
 

@@ -6,11 +6,12 @@ import { pinStoredNames, refuseRenamedReceivers } from '../batch/identity/pinned
 import { refuseRepeated } from '../batch/identity/repeated-rows.ts'
 import { refuseContentsOfOtherRows } from '../batch/minted/contents-of-other-rows.ts'
 import { newDuplicates } from '../batch/rows/duplicate-rows.ts'
+import { parseStoredRow } from '../batch/rows/manifest-row.ts'
 import { checkMarkerRoom } from '../batch/rows/marker.ts'
 import type { Duplicates } from '../batch/types.ts'
 import { refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import { learnSupport } from '../client/learn-support.ts'
-import { nftsThatKeepContent } from '../state/plan-tables.ts'
+import { rowsOfKeptContents } from '../state/plan-tables.ts'
 import { countByState } from '../state/row-outcomes.ts'
 import { readRowPage, readRowPages } from '../state/rows.ts'
 import { createTables } from '../state/temporary-tables.ts'
@@ -159,16 +160,18 @@ async function refuseEditedRows(
   onlyMints: boolean,
 ): Promise<void> {
   const { operations, positions } = pairs.knownPairs
-  const paired = {
-    operations: new Set([...operations, ...seen.burnedOperations, ...vanished.renamedOperations]),
-    positions,
-  }
-  const checked = { rows: 'draft', pending: tally.mints, paired: paired.operations, updatesEdited: !onlyMints } as const
+  const ended = new Set([...seen.burnedOperations, ...vanished.renamedOperations])
+  const paired = new Map(pairs.renamedPairs.map(({ sent, row }) => [sent, row.key]))
+  const checked = { rows: 'draft', pending: tally.mints, paired, ended, updatesEdited: !onlyMints } as const
   await refuseRepeated(run, options, deps.client, checked)
-  const nfts = await run.state.scratch((sql) => nftsThatKeepContent(sql, onlyMints))
-  await refuseContentsOfOtherRows(run, options, deps.client, { rows: 'draft', pending: tally.mints, nfts })
+  const kept = await run.state.scratch((sql) => rowsOfKeptContents(sql, onlyMints))
+  const existing = kept.map(({ nftGdnId, ...row }) => ({ row: parseStoredRow(row), nftGdnId }))
+  await refuseContentsOfOtherRows(run, options, deps.client, { rows: 'draft', pending: tally.mints, existing })
   if (options.newRows === true) return
-  await findReplacedOperationIds(run, options, deps.client, { rows: 'draft', paired })
+  await findReplacedOperationIds(run, options, deps.client, {
+    rows: 'draft',
+    paired: { operations: new Set([...operations, ...ended]), positions },
+  })
 }
 
 async function findDuplicates({ run, tally }: PlanState): Promise<Duplicates> {

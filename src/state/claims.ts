@@ -171,6 +171,20 @@ export function rowsWithOtherIds(sql: Sql): { key: string; line: number }[] {
   )
 }
 
+/** Returns whether a row of a run has failed, and another run has sent its own row afterwards. */
+export const isSentSinceFailed = (
+  sql: Sql,
+  { id, scope }: Drop,
+  key: string,
+  other: Pick<Drop, 'id' | 'scope'>,
+  otherKey: string,
+): boolean =>
+  sql.get(
+    `SELECT 1 FROM operations o JOIN operations x ON x.run_id = ? AND x.identity = ? AND x.released_at IS NULL
+      WHERE o.run_id = ? AND o.identity = ? AND o.released_at IS NULL AND o.state = 'failed' AND x.request_id > o.request_id`,
+    ...[other.id, other.scope + otherKey, id, scope + key],
+  ) !== undefined
+
 /** A row that would be sent although an NFT of its run has its content. */
 export interface RepeatedRow {
   key: string
@@ -188,7 +202,8 @@ export interface RepeatedRow {
  * manifest aren't included. For example, row 2 was minted with the content B, and now row 2 is X and row 3 is B.
  *
  * @param which.kept the rows of `storedRowTexts`, each with its portable content hash
- * @param which.paired operations whose NFTs belong to other rows of the manifest
+ * @param which.paired the operations of rows that were minted under another key, with their current keys
+ * @param which.ended operations to leave out
  * @param which.updatesEdited whether the NFTs of edited rows will get the new content
  */
 export function repeatedRows(
@@ -197,7 +212,8 @@ export function repeatedRows(
   rows: RowLocation,
   which: {
     kept: Iterable<StoredRowText & { portable: string }>
-    paired: ReadonlySet<string>
+    paired: ReadonlyMap<string, string>
+    ended: ReadonlySet<string>
     updatesEdited: boolean
     hasNames: boolean
   },
@@ -209,12 +225,16 @@ export function repeatedRows(
       INSERT INTO temp.minted_contents SELECT o.id, substr(o.identity, ?), coalesce(s.portable, o.content), o.plain
         FROM operations o LEFT JOIN stored s ON s.key = substr(o.identity, ?) AND s.content = o.content
         WHERE ${MINTED_OPERATIONS} AND o.id NOT IN (SELECT value FROM json_each(?))`,
-    ...[setId ?? -1, scope.length + 1, scope.length + 1, id, JSON.stringify([...which.paired])],
+    ...[setId ?? -1, scope.length + 1, scope.length + 1, id, JSON.stringify([...which.ended])],
   )
   for (const { id: operation, key, portable, plain } of which.kept) {
-    if (which.paired.has(operation)) continue
+    if (which.ended.has(operation)) continue
     sql.run('INSERT INTO temp.minted_contents VALUES (?, ?, ?, ?)', operation, key, portable, plain)
   }
+  sql.run(
+    `UPDATE temp.minted_contents SET key = pair.value ->> 1 FROM json_each(?) pair WHERE operation = pair.value ->> 0`,
+    JSON.stringify([...which.paired]),
+  )
   sql.run(
     `DELETE FROM temp.minted_contents WHERE operation IN (SELECT m.operation FROM temp.minted_contents m
       JOIN ${toTableSql(rows)} r ON r.key = m.key WHERE ? OR coalesce(r.portable, r.content) = m.portable)`,

@@ -165,13 +165,13 @@ export function findRowsOfOtherNfts(sql: Sql, rows: RowLocation): (ExchangedRow 
 }
 
 /**
- * Returns the NFTs whose rows have other content, and that the plan doesn't update: with `onlyMints`, all of them;
- * otherwise, those that another user changed.
+ * Returns the rows whose NFTs have other content that the plan doesn't change: with `onlyMints`, all of them;
+ * otherwise, those whose NFTs another user changed.
  */
-export function nftsThatKeepContent(sql: Sql, onlyMints: boolean): { key: string; nftGdnId: string }[] {
+export function rowsOfKeptContents(sql: Sql, onlyMints: boolean): (RowRecord & { nftGdnId: string })[] {
   return sql.all(
-    `SELECT r.key, c.change ->> 'nftGdnId' AS nftGdnId FROM temp.changes c JOIN temp.draft r ON r.position = c.position
-      WHERE c.change ->> 'want' = 'update' AND nftGdnId IS NOT NULL AND (? OR c.change ->> 'action' = 'drift')`,
+    `SELECT r.*, c.change ->> 'nftGdnId' AS nftGdnId FROM temp.changes c JOIN temp.draft r ON r.position = c.position
+      WHERE c.change ->> 'want' = 'update' AND c.change ->> 'nftGdnId' IS NOT NULL AND (? OR c.change ->> 'action' = 'drift')`,
     onlyMints ? 1 : 0,
   )
 }

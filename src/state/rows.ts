@@ -380,6 +380,33 @@ export function* readCopies(
   }
 }
 
+/**
+ * Returns new rows without an ID that equal a row with an ID, and vice versa. Of two new rows, returns the later one.
+ * Omits the rows of `readCopies`, and rows that are in the stored set or that the run has sent.
+ */
+export function readCopiesOfOtherKind(
+  sql: Sql,
+  rows: RowLocation,
+  { id, scope, setId }: { id: string; scope: string; setId: number | null },
+): { position: number; line: number; equals: number }[] {
+  const from = toTableSql(rows)
+  const isMixed = sql.get(
+    `SELECT 1 WHERE EXISTS (SELECT 1 FROM ${from} WHERE key LIKE 'row:%') AND EXISTS (SELECT 1 FROM ${from} WHERE key LIKE 'id:%')`,
+  )
+  if (isMixed === undefined) return []
+  return sql.all(
+    `WITH all_rows AS MATERIALIZED (
+        SELECT r.position, r.line, r.key LIKE 'id:%' AS is_named, coalesce(r.portable, r.content) AS portable,
+            r.key NOT LIKE 'row:%#%' AND r.key NOT IN (SELECT key FROM rows WHERE set_id = ?) AND NOT EXISTS (SELECT 1 FROM operations o
+              WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL) AS is_new
+          FROM ${from} r)
+      SELECT r.position, r.line, min(x.line) AS equals FROM all_rows r
+        JOIN all_rows x ON x.portable = r.portable AND x.is_named <> r.is_named AND (x.position < r.position OR NOT x.is_new)
+        WHERE r.is_new GROUP BY r.position ORDER BY r.position`,
+    ...[setId ?? -1, id, scope],
+  )
+}
+
 const findLine = (sql: Sql, rows: RowLocation, key: string): number | undefined =>
   sql.get<{ line: number }>(`SELECT line FROM ${toTableSql(rows)} WHERE key = ? LIMIT 1`, key)?.line
 

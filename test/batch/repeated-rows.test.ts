@@ -1,7 +1,8 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { BatchOptions } from '../../src/batch/types.ts'
+import { GdnError } from '../../src/core/errors.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import { FakeHostedApi, type FakeOptions } from '../helpers/fake-hosted-api.ts'
 import { Killer, killableDatabase, Machine } from './simulation.ts'
@@ -128,6 +129,40 @@ describe('a failed row that was edited', () => {
   })
 })
 
+test.each([
+  ['with the drop', ['3:C', '4:X!']],
+  ['later', ['3:C']],
+])(
+  'a failed row of a second drop, added %s, is compared with what other runs minted since, but not with what it repeats',
+  async (_when, began) => {
+    let fails = true
+    const failed = new Set<unknown>()
+    const isFailed = ({ nft_gdn_id: id, ...record }: Record<string, unknown>) => {
+      if (fails && /"X!"|"C"/.test(JSON.stringify(record)) && server.minted.size > 1) failed.add(id)
+      return failed.has(id)
+    }
+    server = serverOf({ record: (record) => (isFailed(record) ? { ...record, status: 'failed' } : record) })
+    const options = { manifestPath: '/b/b.csv' }
+    const second = { ...options, runName: 'two' }
+    await run(rowsOf('3:C'), options)
+    await run(rowsOf(...began), { ...second, again: true })
+    if (began.length === 1) await run(rowsOf('3:C', '4:X!'), second)
+    fails = false
+    await run(rowsOf('4:X!'), { manifestPath: '/c/c.csv' })
+    const minted = server.minted.size
+    for (const rows of [null, rowsOf('3:C', '4:X!')]) {
+      const retried = machine.run(server, rows, { ...second, retryFailed: true })
+      await expect(retried).rejects.toMatchObject({
+        code: 'already_accepted',
+        message: expect.stringContaining('1 row'),
+      })
+    }
+    expect(server.minted.size).toBe(minted)
+    await run(rowsOf('3:C'), { ...second, retryFailed: true })
+    expect(server.minted.size).toBe(minted + 1)
+  },
+)
+
 test('rows that were added to a second drop are compared with the NFTs of other machines, its own rows are not', async () => {
   await run(rowsOf('1:A', '2:B'), { manifestPath: '/a/a.csv' }, await otherMachine())
   const options = { manifestPath: '/b/b.csv' }
@@ -137,4 +172,41 @@ test('rows that were added to a second drop are compared with the NFTs of other 
   await expect(run(rowsOf('3:C', '1:A', '2:B'), second)).rejects.toMatchObject({ code: 'seems_minted' })
   expect((await run(rowsOf('3:C', '5:D'), second)).counts.deployed).toBe(2)
   expect(titles()).toEqual(['1 A', '1 B', '1 D', '2 C'])
+})
+
+describe('on a server without reference IDs, rows of a second drop', () => {
+  const SECOND = { runName: 'two' }
+
+  test('are not sent again as absent if their NFTs have appeared', async () => {
+    const faults = [null, { fault: 'cut_before', status: 502 } as const]
+    server = serverOf({ faultOf: () => faults.shift() ?? null })
+    await run([row(3), row(6)])
+    await run([row(3), row(6)], { ...SECOND, again: true, inFlight: 1 })
+    for (const one of [row(3), row(6)]) server.mintByOther(one.receiver, one.metadata)
+    const minted = server.minted.size
+    await expect(run([row(3), row(6)], { ...SECOND, retryAbsent: true })).rejects.toMatchObject({
+      code: 'seems_minted',
+    })
+    expect(server.minted.size).toBe(minted)
+  })
+
+  test('are not minted a third time by a restored state', async () => {
+    const rows = [row(1), row(2), row(3)]
+    const stop = new AbortController()
+    let stops = false
+    server = serverOf({ onCommit: () => stops && stop.abort(new GdnError('interrupted', 'interrupted')) })
+    await run(rows)
+    stops = true
+    await run(rows, { ...SECOND, again: true, inFlight: 1, chunkSize: 1, signal: stop.signal }).catch(() => {})
+    stops = false
+    expect(server.minted.size).toBe(4)
+    const backup = `${machine.stateDir}-backup`
+    onTestFinished(() => rm(backup, { recursive: true, force: true }))
+    await cp(machine.stateDir, backup, { recursive: true })
+    await run(rows, SECOND)
+    await rm(machine.stateDir, { recursive: true })
+    await cp(backup, machine.stateDir, { recursive: true })
+    await expect(run(rows, SECOND)).rejects.toMatchObject({ code: 'seems_minted' })
+    expect(server.minted.size).toBe(6)
+  })
 })

@@ -1,3 +1,4 @@
+import { cp } from 'node:fs/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ALICE, BOB, Machine, row, Server } from './world.ts'
 
@@ -56,4 +57,35 @@ test('a new ID with --new-rows shows that another NFT with the same content is w
 test('a new row for another receiver may have the content of an NFT whose row was edited', async () => {
   await another.mint([...shifted.slice(0, 2), row('3', BOB, 'B')], { adopt: true })
   expect(server.titles).toEqual(['A', 'B', 'B'])
+})
+
+describe('rows that got their IDs on another machine', () => {
+  const unnamed = [row('1', ALICE, 'A'), row('2', ALICE, 'B')].map((one) => ({ ...one, id: null }))
+  const named = [row('1', ALICE, 'A'), row('2', ALICE, 'B')]
+
+  /** Two machines: the first minted the rows without IDs, and added the IDs later. */
+  const start = async (hasState: boolean) => {
+    const ours = new Server()
+    const machine = await Machine.start(ours)
+    await machine.mint(unnamed)
+    const other = await Machine.start(ours)
+    if (hasState) await cp(machine.stateDir, other.stateDir, { recursive: true })
+    await machine.apply(named)
+    return { ours, other }
+  }
+
+  test.each([
+    ['a copy of the state', true],
+    ['no state', false],
+  ])(
+    'keep their NFTs on a machine with %s, which refuses a new row with the content of an edited one',
+    async (_, hasState) => {
+      const { ours, other } = await start(hasState)
+      await expect(other.mint(shifted, { adopt: true })).rejects.toMatchObject(refusal)
+      await expect(other.checkMints(shifted, { onlyMints: true })).rejects.toMatchObject(refusal)
+      expect(ours.titles).toEqual(['A', 'B'])
+      await other.mint([...named, row('3', ALICE, 'B')], { adopt: true })
+      expect(ours.titles).toEqual(['A', 'B', 'B'])
+    },
+  )
 })

@@ -9,6 +9,7 @@ import {
   fillCheckedRows,
   findRowsOfOtherDrop,
   hasOtherUploads,
+  isSentSinceFailed,
   rowsWithOtherIds,
   type SharedRow,
   sharedRows,
@@ -89,7 +90,7 @@ interface CheckedRows {
  * - A row of another run is compared both with the content in its manifest and with the content of its NFT, because the
  *   manifest may have been edited after the mint.
  * - A second drop (`--again`) repeats rows on purpose. Once the second drop has begun, only rows that were added
- *   afterwards are compared.
+ *   afterwards are compared, and failed rows that another run has sent since.
  * - A row that got an ID after it was minted isn't sent. Only its new key is compared.
  * - If a new run and another run have a row with the same key, both runs are assumed to use the same manifest.
  *   Edited rows are then refused as well (`refuseEditedRows`).
@@ -115,13 +116,13 @@ export function refuseClaimedRows(sql: Sql, run: StoredRun, options: BatchOption
   const sameContentRows = new Map<string, NamedRow>()
   let added: Set<string> | null = null
   for (const other of otherDrops) {
-    let isChecked = (_key: string): boolean => true
+    let isChecked = (_key: string, _otherKey: string): boolean => true
     if (drop.setId !== null && (drop.again || other.again)) {
-      // With `--again`, rows of the first drop may be repeated, so check only rows that were added afterwards.
-      if (!checked.isRead) continue
-      added ??= new Set(addedRows(sql, checked.rows, drop).map(({ key }) => key))
+      // With `--again`, rows of the first drop may be repeated, so check only rows that were added afterwards, and failed
+      // rows that the other run has sent since.
+      added ??= new Set(checked.isRead ? addedRows(sql, checked.rows, drop).map(({ key }) => key) : [])
       const keys = added
-      isChecked = (key) => keys.has(key)
+      isChecked = (key, otherKey) => keys.has(key) || (drop.again && isSentSinceFailed(sql, drop, key, other, otherKey))
     }
     const isOtherDrop = isAnotherDrop(drop, other)
     const sameManifestHint = formatSameManifestHint(drop, other, options)
@@ -136,7 +137,12 @@ export function refuseClaimedRows(sql: Sql, run: StoredRun, options: BatchOption
       // Rows of different drops, or with different keys, are the same only if their content is the same.
       if (isOtherDrop && row.portable !== row.otherPortable && row.isSameAddress !== 1) continue
       if ((isOtherDrop || row.key !== row.otherKey) && haveDifferentFiles(row, uploaded)) continue
-      if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue
+      if (
+        renamed.has(row.key)
+          ? row.key !== row.otherKey || other.scope !== drop.scope
+          : !isChecked(row.key, row.otherKey)
+      )
+        continue
       isOneManifest ||= row.key === row.otherKey
       if (!claimed.resumeCommands.has(other.name))
         claimed.resumeCommands.set(other.name, formatResumeIfOpen(sql, other))

@@ -14,8 +14,10 @@ interface CheckedRows {
   rows: RowLocation
   /** Positions of the rows that would be sent. */
   pending: Iterable<number>
-  /** Operations whose NFTs belong to other rows of the manifest. */
-  paired: ReadonlySet<string>
+  /** The operations of rows that were minted under another key, with their current keys. */
+  paired: ReadonlyMap<string, string>
+  /** Operations whose NFTs no row of the manifest can repeat, for example because they were burned. */
+  ended?: ReadonlySet<string>
   /** Whether the NFTs of edited rows will get the new content. */
   updatesEdited: boolean
 }
@@ -33,7 +35,7 @@ export async function refuseRepeated(
   run: StoredRun,
   options: BatchOptions,
   client: BatchClient | null,
-  { rows, pending, paired, updatesEdited }: CheckedRows,
+  { rows, pending, paired, ended: endedOperations = new Set(), updatesEdited }: CheckedRows,
 ): Promise<void> {
   const { drop } = run
   if (drop.setId === null || options.reconcileOnly === true) return
@@ -42,7 +44,7 @@ export async function refuseRepeated(
     const added = addedRows(sql, rows, drop).flatMap(({ position }) => (sent.has(position) ? position : []))
     if (added.length === 0) return []
     const hasNames = fillCheckedRows(sql, rows, added)
-    const which = { kept: rowsAsSent(sql, drop), paired, updatesEdited, hasNames }
+    const which = { kept: rowsAsSent(sql, drop), paired, ended: endedOperations, updatesEdited, hasNames }
     const isMinted = createUploadCheck(sql, drop)
     return repeatedRows(sql, drop, rows, which).filter(
       ({ key, body }) =>

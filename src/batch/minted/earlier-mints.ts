@@ -117,16 +117,16 @@ export async function findEarlierMints(
   const explained = new Set([...mints.adopted, ...pairs].map(({ nftGdnId }) => nftGdnId))
   const listUnexplained = (ids: Iterable<string>) => new Set([...ids].filter((id) => !explained.has(id)))
   const listed = listUnexplained(mints.listed)
-  const sentPositions = [...listPositions(plan)]
-  // A second drop (`--again`) repeats rows on purpose, except rows that were added to it.
-  const pending = new Set(
-    drop.again ? sentPositions.filter((position) => added?.has(position) === true) : sentPositions,
-  )
-  for (const { row } of mints.adopted) pending.delete(row.position)
+  const toSend = new Set(listPositions(plan))
+  for (const { row } of mints.adopted) toSend.delete(row.position)
   if (searches.absent) {
-    const positions = new Set([...repeated].filter((position) => pending.has(position)))
+    const positions = new Set([...repeated].filter((position) => toSend.has(position)))
     await refuseFoundAbsent(start, positions, await findUnrecordedNfts(start, listed))
   }
+  // A second drop (`--again`) repeats NFTs from before the drop on purpose. If rows were added to it, the search
+  // includes such NFTs, so it is limited to the added rows.
+  const pending =
+    drop.again && !trustsListing ? new Set([...toSend].filter((position) => added?.has(position) === true)) : toSend
   const remaining = { ...mints, listed }
   if (!searches.contents) return remaining
   await refuseRevealed(run, sourceOf(start), { rows: gathered.rows, positions: pending })

@@ -4,7 +4,7 @@ import type { Sql } from '../../sqlite/shared-database.ts'
 import type { Drop } from '../../state/drops.ts'
 import type { NamedTwice } from '../../state/pinned-names.ts'
 import { countBurned } from '../../state/row-outcomes.ts'
-import { moveRow, type RowLocation, type RowRecord, readCopies } from '../../state/rows.ts'
+import { moveRow, type RowLocation, type RowRecord, readCopies, readCopiesOfOtherKind } from '../../state/rows.ts'
 import { burnedRows, readRemovedCopies } from '../../state/unnamed-rows.ts'
 import type { DuplicateRow, Duplicates } from '../types.ts'
 import { parseCopyNumber, withCopyNumber } from './row-key.ts'
@@ -59,7 +59,8 @@ export class DuplicateRows implements Duplicates {
 }
 
 /**
- * Finds new rows of the run that equal an earlier row. The user hasn't permitted these duplicates yet.
+ * Finds new rows of the run that equal another row, unless both have IDs. The user hasn't permitted these duplicates
+ * yet.
  *
  * @param isMinted returns whether the row at a position will be minted. Other rows are omitted, because the server
  *   already has them
@@ -71,11 +72,13 @@ export function newDuplicates(
   isMinted: (position: number) => boolean,
 ): Duplicates {
   const duplicates: Duplicates = { count: 0, rows: [] }
-  for (const { position, line, firstLine } of readCopies(sql, rows, drop)) {
-    if (!isMinted(position)) continue
+  const add = (position: number, line: number, equals: () => number) => {
+    if (!isMinted(position)) return
     duplicates.count++
-    if (duplicates.rows.length < MAX_DUPLICATES) duplicates.rows.push({ line, equals: firstLine() })
+    if (duplicates.rows.length < MAX_DUPLICATES) duplicates.rows.push({ line, equals: equals() })
   }
+  for (const { position, line, firstLine } of readCopies(sql, rows, drop)) add(position, line, firstLine)
+  for (const { position, line, equals } of readCopiesOfOtherKind(sql, rows, drop)) add(position, line, () => equals)
   return duplicates
 }
 

@@ -259,8 +259,8 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
 export const isFinished = ({ drop, counts }: StoredRun): boolean => drop.endedAt !== null && countOpenRows(counts) === 0
 
 /**
- * Refuses to resume a run with another manifest if at least half of the sent rows differ. Otherwise, the rows of another
- * drop with the same IDs would count as edited, and would never be minted.
+ * Refuses to resume a run with another manifest if at least half of the sent rows differ. Otherwise, the rows of
+ * another drop with the same IDs would count as edited, and would never be minted.
  *
  * @throws GdnError `edited_rows`
  */

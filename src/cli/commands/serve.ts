@@ -11,9 +11,10 @@ import { addJsonFlag, duration, integer, notEmpty, oneOf } from '../flags/common
 import { addServedApiFlags, type ServedApiFlags, servedApiOptions } from '../flags/served-api.ts'
 import { addStoredFilesFlags, storedFilesOptions } from '../flags/stored-files.ts'
 import { safe } from '../io/io.ts'
+import { CLOSE_WITHIN_MS } from '../io/signals.ts'
 import { announceFaults, readFaults } from '../request/faults.ts'
 import { VERSION } from '../version.ts'
-import { addLogFlags, CLOSE_WITHIN_MS, logOptions, runUnlessStopped, untilAborted, warnOfProblems } from './serving.ts'
+import { addLogFlags, logOptions, runUnlessStopped, untilAborted, warnOfProblems } from './serving.ts'
 import { PASSWORD_IN_ARGV_WARNING, type WorkerFlags, worker } from './worker.ts'
 
 const ROLES = ['all', 'api', 'worker'] as const

@@ -70,9 +70,6 @@ export function warnOfProblems({ warn }: Pick<Io, 'warn'>, problems: readonly st
   for (const problem of problems) warn(`${safe(problem)}. Affected jobs wait until the problem is resolved.`)
 }
 
-/** Maximum time to shut down a backend, in addition to the time for requests in flight. */
-export const CLOSE_WITHIN_MS = 5000
-
 /** Maximum time for work in progress after a stop signal. */
 const END_WITHIN_MS = 2000
 

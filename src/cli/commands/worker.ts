@@ -9,16 +9,9 @@ import type { Deps } from '../deps.ts'
 import { addJsonFlag, blockchainName, type CommonFlags, integer, notEmpty } from '../flags/common.ts'
 import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '../flags/stored-files.ts'
 import { safe } from '../io/io.ts'
+import { CLOSE_WITHIN_MS } from '../io/signals.ts'
 import { VERSION } from '../version.ts'
-import {
-  addLogFlags,
-  CLOSE_WITHIN_MS,
-  type LogFlags,
-  logOptions,
-  runUnlessStopped,
-  untilAborted,
-  warnOfProblems,
-} from './serving.ts'
+import { addLogFlags, type LogFlags, logOptions, runUnlessStopped, untilAborted, warnOfProblems } from './serving.ts'
 
 export const PASSWORD_IN_ARGV_WARNING =
   'Every user of this machine can read the password in --database-url. Set GDN_DATABASE_URL instead.'

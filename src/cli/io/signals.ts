@@ -1,6 +1,9 @@
 import { GdnError } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
 
+/** Maximum time to shut down a backend, in addition to the time for requests in flight. */
+export const CLOSE_WITHIN_MS = 5000
+
 /** The handling of SIGINT, SIGTERM and SIGHUP in a command. */
 export interface Signals {
   /** Aborted by the first signal. The reason is a GdnError (`interrupted` or `terminated`). */

@@ -63,7 +63,10 @@ function whyApplyNotRunnable({ only, max_cost, max_burns }: Values, outcome: Com
   return 'Nothing differs from the manifest, so there is nothing to do.'
 }
 
-/** Matches a plan's notes on changes that were made outside the manifest and are kept. These notes contain no third-party text. */
+/**
+ * Matches a plan's notes on changes that were made outside the manifest and are kept. These notes contain no
+ * third-party text.
+ */
 const KEPT_CHANGES_NOTE =
   /^gdn keeps (?:\d+ changes? made|the NFTs of removed rows if their owners were changed) outside the manifest/
 

@@ -1,4 +1,4 @@
-/** What a page is for. A page replaces an earlier page of the same kind without a prompt. */
+/** The purpose of a page. A page replaces an earlier page of the same kind without a prompt. */
 export type PageKind = 'preview' | 'report' | 'art'
 
 const GENERATOR = /^<meta name="generator" content="gdn \S+ \((\w+)\)">$/m

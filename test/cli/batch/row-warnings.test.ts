@@ -142,6 +142,25 @@ describe('identical rows', () => {
     expect(JSON.parse((await gdn([...mint, '--allow-duplicates'])).stdout)).toMatchObject({ total: 4, deployed: 4 })
   })
 
+  test.each([
+    ['a new row without an ID equals a minted row with an ID', row('a'), row('')],
+    ['a new row with an ID equals a minted row without an ID', row(''), row('a')],
+  ])('need --allow-duplicates if %s', { tags: ['promise'] }, async (_name, first, second) => {
+    const { gdn, manifest } = await drop(`${COLUMNS}\n${first}`)
+    const api = await fakeApi(uploads())
+    const target = [manifest, ...TARGET, '--base-url', api.url, '--json']
+    expect((await gdn(['batch', 'mint', ...target])).code).toBe(0)
+    await appendFile(manifest, `${row('c', 'Dusk')}${second}`)
+    for (const command of [['batch', 'mint'], ['apply']]) {
+      const refused = await gdn([...command, ...target, '--yes'])
+      expect(refused.code).toBe(3)
+      expect(errorOf(refused).message).toMatch(/:4: is identical to line 2$/)
+    }
+    expect(api.bodies('createnft')).toHaveLength(1)
+    const allowed = await gdn(['batch', 'mint', ...target, '--allow-duplicates'])
+    expect(JSON.parse(allowed.stdout)).toMatchObject({ total: 3, deployed: 3 })
+  })
+
   test('say in the prompt what no does, and what to do after it', async () => {
     let shown = ''
     const confirm = async (question: string, _flag: string, no: object) => {

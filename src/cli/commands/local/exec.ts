@@ -9,9 +9,10 @@ import type { Deps } from '../../deps.ts'
 import { addCommonFlags, blockchainName, type CommonFlags, httpAddress, notEmpty } from '../../flags/common.ts'
 import { addServedApiFlags, type ServedApiFlags, servedApiOptions } from '../../flags/served-api.ts'
 import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '../../flags/stored-files.ts'
+import { CLOSE_WITHIN_MS } from '../../io/signals.ts'
 import { announceFaults, readFaults } from '../../request/faults.ts'
 import { VERSION } from '../../version.ts'
-import { CLOSE_WITHIN_MS, runUnlessStopped } from '../serving.ts'
+import { runUnlessStopped } from '../serving.ts'
 import { runChild } from './run-child.ts'
 
 export interface ExecFlags extends CommonFlags, ServedApiFlags, StoredFilesFlags {
