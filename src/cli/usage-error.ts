@@ -52,21 +52,7 @@ function findAlternativeCommand(message: string, command: GdnCommand, argv: read
     return `${name === 'plan' && list === '--to' ? 'Did you mean --out? ' : ''}Only \`gdn batch mint\` accepts a list of receivers.`
   if (name === 'nft mint' && list !== undefined)
     return 'To mint an NFT to a list of receivers, run `gdn batch mint <manifest> --to <list>`.'
-  // A pending NFT has no token ID yet.
-  if (name.startsWith('nft ') && name !== 'nft wait' && /'(?:-c|--contract)\b/.test(message))
-    return tokenHint(name, argv)
   return undefined
-}
-
-/** Returns the hint for `-c` of a command that takes a token as `<contract>/<token ID>`. */
-function tokenHint(name: string, argv: readonly string[]): string {
-  const form = 'To specify an NFT by its collection, use <contract>/<token ID>.'
-  const contract = argv.find((word) => /^0x[0-9a-f]{40}$/i.test(word))
-  const local = argv.includes('--local') ? ' --local' : ''
-  if (contract === undefined) return `${form} Run \`gdn collection list${local}\` to list the addresses.`
-  const [tokenId, ...others] = argv.filter((word) => /^\d{1,78}$/.test(word))
-  if (tokenId === undefined || others.length > 0) return form
-  return `${form} Here: gdn ${name} ${contract}/${tokenId}${local}`
 }
 
 /** Returns the manifest and the list of receivers as arguments of `batch mint`, or placeholders for them. */

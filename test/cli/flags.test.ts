@@ -265,12 +265,6 @@ test.each([
   [['serve', '8080'], 'Did you mean --port <port>?'],
   [['nft', 'transfer', 'Hours/1', 'Hours/2'], 'Specify one NFT. To transfer several NFTs of a manifest, change their'],
   [['nft', 'update', 'Hours/1', 'Hours/2'], 'Specify one NFT.'],
-  [['nft', 'show', '1', '-c', 'Hours'], 'To specify an NFT by its collection, use <contract>/<token ID>.'],
-  [['nft', 'show', '1', '-c', 'Hours', '--local'], 'Run `gdn collection list --local` to list the addresses.'],
-  [
-    ['nft', 'history', '5', '-c', `0x${'a'.repeat(40)}`, '--local'],
-    `Here: gdn nft history 0x${'a'.repeat(40)}/5 --local`,
-  ],
   [['nft', 'mint', '--to', 'list.csv'], 'run `gdn batch mint <manifest> --to <list>`.'],
   [['batch', 'mint', 'row.json', 'list.csv'], 'Specify one manifest. To mint to a list of receivers, add --to <list>.'],
   [['plan', 'a.csv', 'b.csv'], 'Specify one manifest.'],

@@ -163,7 +163,9 @@ export function warnOfEdits(io: Pick<Io, 'warn'>, edits: ManifestEdits | null): 
   const changed = edited === 0 ? '' : `The run still has the earlier values of ${count(edited, 'edited row')}. `
   // Rows that were never sent have no NFTs to change.
   const record =
-    edited <= unsent.edited ? '' : ` Run \`${commands.apply}\` to make the remaining changes and record the new values.`
+    edited <= unsent.edited
+      ? ''
+      : ` Run \`${commands.apply}\` to make the remaining changes, except burns, and record the new values. If a saved plan was interrupted, apply its file again instead.`
   io.warn(`${outside}${changed}Run \`${commands.plan}\` to compare the file with the NFTs.${record}`)
 }
 

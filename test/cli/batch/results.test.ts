@@ -487,7 +487,7 @@ test('counts the rows of the manifest that are not part of the run, also in its 
     `${file} differs from the rows of the run: 1 row added, 1 edited, 0 removed.`,
     '  edited: a (line 2)',
     '  added: c (line 4)',
-    `1 row of the file isn't part of the run. The run still has the earlier values of 1 edited row. Run \`gdn plan ${again}\` to compare the file with the NFTs. Run \`gdn apply ${again}\` to make the remaining changes and record the new values.`,
+    `1 row of the file isn't part of the run. The run still has the earlier values of 1 edited row. Run \`gdn plan ${again}\` to compare the file with the NFTs. Run \`gdn apply ${again}\` to make the remaining changes, except burns, and record the new values. If a saved plan was interrupted, apply its file again instead.`,
   ]
   for (const argv of [
     ['results', file],

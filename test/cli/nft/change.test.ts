@@ -6,7 +6,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { NftRecord } from '../../../src/api/nft-record.ts'
 import { backendForFile, type TestBackend } from '../../helpers/backend.ts'
 import { dynamicNfts } from '../../helpers/updates.ts'
-import { fakeApi, knows, nft } from '../fake-api.ts'
+import { fakeApi, knows, nft, OWNER } from '../fake-api.ts'
 import { type CliOptions, cli, tempHome } from '../harness.ts'
 
 let backend: TestBackend
@@ -53,6 +53,43 @@ test('update, freeze, burn and history accept <contract>/<token ID> in place of 
   expect(await gdn('nft', 'update', `${contract_address}/99`, '--title', 'x')).toMatchObject({
     code: 5,
     stderr: expect.stringContaining(`the server has no token 99 of ${contract_address}`),
+  })
+})
+
+describe('a token ID', () => {
+  let collection: string
+  let id: string
+  beforeEach(async () => {
+    const created = await json<{ contract_address: string }>(
+      ...['collection', 'create', '--name', 'Tidal Hours', '--wallet', OWNER, '--dynamic', '--enable-burn'],
+    )
+    collection = created.contract_address
+    const minted = await json<{ nft_gdn_id: string }>(
+      ...['nft', 'mint', '-c', collection, '--title', 'One', '--description', 'x', '--receiver', OWNER],
+    )
+    id = minted.nft_gdn_id
+  })
+
+  test('with the name or the address of its collection stands for the ID of the NFT in every command', async () => {
+    for (const token of [['1', '-c', 'tidal hours'], ['1', '-c', collection], ['Tidal Hours/1']]) {
+      expect(await json('nft', 'show', ...token)).toMatchObject({ contract_address: collection, token_id: '1' })
+      expect(await json('nft', 'verify', ...token)).toMatchObject({ contract_address: collection, token_id: '1' })
+      expect(await json('nft', 'history', ...token)).toEqual(await json('nft', 'history', id))
+      for (const action of ['freeze', 'burn']) {
+        expect(await json('nft', action, ...token, '--dry-run')).toMatchObject([{ nft_gdn_id: id, status: 'planned' }])
+      }
+      expect(await json('nft', 'update', ...token, '--title', token.join(' '))).toMatchObject({ nft_gdn_id: id })
+    }
+  })
+
+  test.each([
+    ['an NFT ID with --contract', [randomUUID(), '-c', 'Tidal Hours'], '--contract: requires a token ID'],
+    ['two collections', ['Tidal Hours/1', '-c', `0x${'1'.repeat(40)}`], '--contract: differs from the collection of'],
+    ['an unknown name', ['Hours of Tide/1'], '"Hours of Tide" is neither an address nor the name of a collection'],
+  ])('is rejected with %s', async (_, token, message) => {
+    for (const command of ['show', 'verify', 'history', 'freeze']) {
+      expect(await gdn('nft', command, ...token)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
+    }
   })
 })
 

@@ -25,7 +25,7 @@ import { resolveNftIds } from './nft-ids.ts'
 export function command(deps: Deps, run = burn): GdnCommand {
   return new GdnCommand({
     about:
-      'Specify each NFT by ID, or as <contract>/<token ID>. The server burns NFTs only in collections that were created with --enable-burn. A burn is permanent, so the command shows the title and the owner of each NFT and prompts for confirmation. If the owner of an NFT changes in the meantime, the server rejects the burn. Token IDs are never reused. The owner of an NFT can always burn it with a wallet.',
+      'Specify each NFT by ID, by token ID and --contract, or as <contract>/<token ID>. The server burns NFTs only in collections that were created with --enable-burn. A burn is permanent, so the command shows the title and the owner of each NFT and prompts for confirmation. If the owner of an NFT changes in the meantime, the server rejects the burn. Token IDs are never reused. The owner of an NFT can always burn it with a wallet.',
     examples: [
       ['Burn an NFT', 'gdn nft burn 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       ['Show the NFTs without burning them', 'gdn nft burn 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --dry-run'],
@@ -43,7 +43,7 @@ export async function burn(deps: Deps, typedIds: readonly string[], flags: Chang
   if (single !== null && new Set(typedIds).size > 1)
     throw flagError(single, 'can be used with only one NFT', 'Burn one NFT at a time.')
   const connection = await deps.connect(await deps.settings(flags))
-  const ids = await resolveNftIds(deps, connection, typedIds, flags.blockchain)
+  const ids = await resolveNftIds(deps, connection, typedIds, flags)
   const allNfts = await findNftsOnChain(deps, connection, ids)
   const nfts = allNfts.filter(({ burned }) => burned !== true)
   const { stateDir } = connection.settings

@@ -23,10 +23,12 @@ import { shortAddress } from '../../render/short-address.ts'
 import type { DataRecord, View } from '../../render/view.ts'
 import { addOperationFlags, type OperationFlags, quoteOperation } from '../../request/operate-once.ts'
 import { neverMintedError, resolveBlockchain } from './blockchain-of.ts'
+import { addTokenContractFlag } from './named-token.ts'
 
 /** Flags of the commands that change existing NFTs. */
 export interface ChangeFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {
   blockchain?: Blockchain
+  contract?: string
   dryRun?: boolean
   yes?: boolean
 }
@@ -38,6 +40,7 @@ export const addBlockchainFlag = (command: GdnCommand): GdnCommand =>
 /** Adds the flags of a command that burns or freezes NFTs. @param done the outcome that the command waits for */
 export function addChangeFlags(command: GdnCommand, done: string): void {
   command.argument('<nft_gdn_id...>')
+  addTokenContractFlag(command)
   addBlockchainFlag(command)
   addWaitFlags(command, done, { dryRun: 'Show the NFTs without sending anything', yes: "Don't prompt" })
   addOperationFlags(command)

@@ -26,7 +26,7 @@ import { resolveNftIds } from './nft-ids.ts'
 export function command(deps: Deps, run = freeze): GdnCommand {
   return new GdnCommand({
     about:
-      'Specify each NFT by ID, or as <contract>/<token ID>. After a freeze, no one can update the metadata. All NFTs must be in one collection. gdn sends one request per 200 NFTs. The command prompts for confirmation, because a freeze is permanent. The owner of a collection can freeze all of its NFTs with `gdn collection set <contract> --freeze --wallet <owner>`.',
+      'Specify each NFT by ID, by token ID and --contract, or as <contract>/<token ID>. After a freeze, no one can update the metadata. All NFTs must be in one collection. gdn sends one request per 200 NFTs. The command prompts for confirmation, because a freeze is permanent. The owner of a collection can freeze all of its NFTs with `gdn collection set <contract> --freeze --wallet <owner>`.',
     examples: [
       ['Freeze the metadata of an NFT', 'gdn nft freeze 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [
@@ -54,7 +54,7 @@ export async function freeze(deps: Deps, typedIds: readonly string[], flags: Cha
   const output = createOutput(io, flags, withPaid(VIEW))
   const single = findSingleRequestFlag(flags)
   const connection = await deps.connect(await deps.settings(flags))
-  const ids = await resolveNftIds(deps, connection, typedIds, flags.blockchain)
+  const ids = await resolveNftIds(deps, connection, typedIds, flags)
   const nfts = await findNftsOnChain(deps, connection, ids)
   const [first, ...otherNfts] = nfts
   if (first === undefined) return

@@ -1,17 +1,10 @@
-import type { Blockchain } from '../../../api/blockchains.ts'
 import type { ResponseOf } from '../../../client/api-client.ts'
 import { readNft } from '../../../client/read-records.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { unknownNftsError } from '../../../operations/unknown-nfts.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import {
-  addOutputFlags,
-  addServerFlags,
-  blockchainName,
-  type OutputFlags,
-  type ServerFlags,
-} from '../../flags/common.ts'
+import { addOutputFlags, addServerFlags, blockchainName, type OutputFlags } from '../../flags/common.ts'
 import type { Io } from '../../io/io.ts'
 import {
   describeEvent,
@@ -21,9 +14,10 @@ import {
 } from '../../render/history-event.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
+import { addTokenContractFlag, type TokenFlags } from './named-token.ts'
 import { resolveNftIds } from './nft-ids.ts'
 
-export type HistoryFlags = OutputFlags & ServerFlags & { blockchain?: Blockchain }
+export type HistoryFlags = OutputFlags & TokenFlags
 
 export const VIEW: View = {
   fields: [
@@ -57,7 +51,7 @@ function createView({ stdoutTty, columns }: Io): View {
 export function command(deps: Deps, run = history): GdnCommand {
   return new GdnCommand({
     about:
-      'Specify an NFT by ID, or as <contract>/<token ID>. The command shows the mint, transfers, updates, freezes and burn of an NFT with their blocks and transactions, oldest first. On EVM networks, the history includes transfers that were made without the API. An event with the status `initiated` is not final yet. Only gdn backends provide the history.',
+      'Specify an NFT by ID, by token ID and --contract, or as <contract>/<token ID>. The command shows the mint, transfers, updates, freezes and burn of an NFT with their blocks and transactions, oldest first. On EVM networks, the history includes transfers that were made without the API. An event with the status `initiated` is not final yet. Only gdn backends provide the history.',
     examples: [
       ['Show the history of an NFT', 'gdn nft history 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [
@@ -68,6 +62,7 @@ export function command(deps: Deps, run = history): GdnCommand {
     ],
   })
     .argument('<nft_gdn_id>')
+    .with(addTokenContractFlag)
     .valueFlag('-b, --blockchain <name>', 'Blockchain of a token', blockchainName)
     .with(addServerFlags, addOutputFlags)
     .action(async (id: string, flags: HistoryFlags) => await run(deps, id, flags))
@@ -77,7 +72,7 @@ export async function history(deps: Deps, nftId: string, flags: HistoryFlags): P
   const output = createOutput(deps.io, flags, createView(deps.io))
   const connection = await deps.connect(await deps.settings(flags))
   const { client, server } = connection
-  const [id = nftId] = await resolveNftIds(deps, connection, [nftId], flags.blockchain)
+  const [id = nftId] = await resolveNftIds(deps, connection, [nftId], flags)
   // All servers have this endpoint. Its response shows whether the server also has the history endpoint.
   const reading = readNft({ client, signal: deps.signals.signal }, id)
   const nft = await awaitResponse(deps.io, server.origin, reading)

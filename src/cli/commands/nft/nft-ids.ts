@@ -1,26 +1,26 @@
-import type { Blockchain } from '../../../api/blockchains.ts'
 import { readNftPages } from '../../../client/read-records.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 import { resolveBlockchain } from './blockchain-of.ts'
-import { parseTokenReference } from './named-token.ts'
+import { parseTokenReference, resolveTokenArguments, type TokenFlags } from './named-token.ts'
 
 /**
- * Replaces each `<contract>/<token ID>` with the NFT ID that the server assigned, and removes repeated IDs. Leaves
- * other IDs unchanged.
+ * Replaces each token (see `resolveTokenArguments`) with the NFT ID that the server assigned, and removes repeated IDs.
+ * Leaves other IDs unchanged.
  *
- * @throws GdnError `usage` for an invalid address, and the errors of `findTokenNftId`
+ * @throws GdnError `usage` for an invalid address, and the errors of `resolveTokenArguments` and `findTokenNftId`
  */
 export async function resolveNftIds(
   deps: Deps,
   connection: Connection,
-  ids: readonly string[],
-  blockchain?: Blockchain,
+  args: readonly string[],
+  flags: TokenFlags,
 ): Promise<string[]> {
+  const { blockchain } = flags
   const resolved = new Set<string>()
-  for (const id of ids) {
+  for (const id of await resolveTokenArguments(deps, args, flags)) {
     const token = await parseTokenReference(id)
     const fields = { contract_address: token?.contractAddress ?? '', blockchain }
     resolved.add(token === null ? id : await findTokenNftId(deps, connection, fields, BigInt(token.tokenId)))

@@ -21,7 +21,7 @@ import { createOutput, type DataRecord, type Output, type RecordCard, type View 
 import { NFT_VIEW } from '../../render/views.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 import { missingNftError, withBlockchain } from './blockchain-of.ts'
-import { parseTokenReference, type TokenReference } from './named-token.ts'
+import { addTokenContractFlag, parseTokenReference, resolveTokenArguments, type TokenReference } from './named-token.ts'
 
 export interface ShowFlags extends OutputFlags, ServerFlags {
   nftGdnId?: string[]
@@ -29,6 +29,7 @@ export interface ShowFlags extends OutputFlags, ServerFlags {
   /** Whether to show the image. `--no-image` sets this to false. */
   image?: boolean
   gateway?: string
+  contract?: string
   blockchain?: Blockchain
   rpcUrl?: string
 }
@@ -36,9 +37,10 @@ export interface ShowFlags extends OutputFlags, ServerFlags {
 export function command(deps: Deps, run = show): GdnCommand {
   return new GdnCommand({
     about:
-      'With one ID, the command prints one object. With several IDs, it prints a list. The exit code is 5 if the server has no NFT with one of the IDs.\nIn a terminal, the command shows a single NFT with its image. The image is a PNG, a JPEG or the first frame of a GIF, and has at most 16 MiB. gdn draws the image with the protocol of the terminal (kitty, iTerm2 or sixel), or as blocks of color. To choose another method, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. gdn fetches the image from the /ipfs path of a gdn backend, or from the gateway in --gateway. It never fetches an image from a web address in the metadata of an NFT.\nWith <contract>/<token ID> and -b, the command shows a token of any contract on an EVM network: its owner, token URI, royalty, supply and metadata. gdn reads these values through --rpc-url and --gateway, or from the server that --base-url, --profile or --local selects. gdn also fetches metadata from public web addresses. If gdn cannot read a value, the command shows the reason.',
+      'With one ID, the command prints one object. With several IDs, it prints a list. The exit code is 5 if the server has no NFT with one of the IDs.\nIn a terminal, the command shows a single NFT with its image. The image is a PNG, a JPEG or the first frame of a GIF, and has at most 16 MiB. gdn draws the image with the protocol of the terminal (kitty, iTerm2 or sixel), or as blocks of color. To choose another method, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. gdn fetches the image from the /ipfs path of a gdn backend, or from the gateway in --gateway. It never fetches an image from a web address in the metadata of an NFT.\nWith a token ID and --contract, or with <contract>/<token ID>, the command shows a token of any contract on an EVM network: its owner, token URI, royalty, supply and metadata. gdn reads these values through --rpc-url and --gateway, or from the server that --base-url, --profile or --local selects. gdn also fetches metadata from public web addresses. If gdn cannot read a value, the command shows the reason.',
     examples: [
       ['Show an NFT', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      ['Show token 12 of a collection', 'gdn nft show 12 -c "Tidal Hours"'],
       [
         'Show a token of a contract that others deployed',
         'gdn nft show 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811/12 -b base \\',
@@ -59,13 +61,15 @@ export function command(deps: Deps, run = show): GdnCommand {
     .with(addWatchFlag)
     .switchFlag('--no-image', "Don't draw the image")
     .valueFlag('--gateway <url>', "IPFS gateway for the image or metadata (the gdn backend's gateway)", httpAddress)
+    .with(addTokenContractFlag)
     .valueFlag('-b, --blockchain <name>', 'Blockchain of a token', blockchainName)
     .valueFlag('--rpc-url <url>', "JSON-RPC URL of a token's chain (GDN_RPC_URL, or the server's node)", httpAddress)
     .with(addServerFlags, addOutputFlags)
     .action(async (ids: string[], flags: ShowFlags) => await run(deps, [...ids, ...(flags.nftGdnId ?? [])], flags))
 }
 
-export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags): Promise<void> {
+export async function show(deps: Deps, args: readonly string[], flags: ShowFlags): Promise<void> {
+  const ids = await resolveTokenArguments(deps, args, flags)
   const token = await findToken(ids, flags)
   if (token !== null) return await (await import('./token/show-token.ts')).showToken(deps, token, flags)
   let page: string | null = null

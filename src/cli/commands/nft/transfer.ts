@@ -31,6 +31,7 @@ import { printDryRun } from '../../request/dry-run.ts'
 import { addOperationFlags, operateOnce, quoteOperation } from '../../request/operate-once.ts'
 import { showWaitForTransfer } from '../../request/waiting.ts'
 import { knownBlockchain, multipleNftsError } from './blockchain-of.ts'
+import { resolveTokenArguments } from './named-token.ts'
 import { findTransferredToken } from './token-to-transfer.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
 import {
@@ -109,7 +110,9 @@ async function sendTransfer(deps: Deps, id: string | undefined, flags: TransferF
     throw multipleNftsError()
   }
   const settings = await deps.settings(flags)
-  const unresolved = await readTransfer(deps, id, flags)
+  const { contract: _contract, ...serverFlags } = flags
+  const [nft] = await resolveTokenArguments(deps, id === undefined ? [] : [id], serverFlags)
+  const unresolved = await readTransfer(deps, nft, flags)
   const connection = await deps.connect(settings)
   const resolved = await resolveTransfer(
     deps,

@@ -37,6 +37,7 @@ import {
   uploadLocalFiles,
 } from './media.ts'
 import { addMetadataFlags, type NftFlags } from './mint-flags.ts'
+import { addTokenContractFlag } from './named-token.ts'
 import { resolveNftIds } from './nft-ids.ts'
 import { refuseHiddenNfts } from './refuse-hidden.ts'
 
@@ -53,7 +54,7 @@ const DIFFERENCE_VIEW: View = {
 export function command(deps: Deps, run = update): GdnCommand {
   return new GdnCommand({
     about:
-      'Specify an NFT by ID, or as <contract>/<token ID>. You can update only dynamic NFTs, and only until they are frozen. Each flag changes one field, and the other fields keep their values. With -f, a file replaces all metadata. The request contains the revision that it replaces, so the command never overwrites an update by someone else.',
+      'Specify an NFT by ID, by token ID and --contract, or as <contract>/<token ID>. You can update only dynamic NFTs, and only until they are frozen. Each flag changes one field, and the other fields keep their values. With -f, a file replaces all metadata. The request contains the revision that it replaces, so the command never overwrites an update by someone else.',
     examples: [
       ['Change the title', 'gdn nft update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --title Dusk'],
       [
@@ -67,6 +68,7 @@ export function command(deps: Deps, run = update): GdnCommand {
     .with(addMetadataFlags)
     .valueFlag('-f, --file <file>', 'JSON file that replaces all metadata, or - for standard input', notEmpty)
     .with(
+      addTokenContractFlag,
       addBlockchainFlag,
       (own) => addWaitFlags(own, 'the NFT is updated', { dryRun: 'Show the changes without sending them' }),
       addOperationFlags,
@@ -81,7 +83,7 @@ export async function update(deps: Deps, nftId: string, flags: UpdateFlags): Pro
   const output = createOutput(io, flags, flags.dryRun ? DIFFERENCE_VIEW : withPaid(CHANGE_VIEW))
   const changesOf = await readMetadataEdit(deps, flags)
   const connection = await deps.connect(await deps.settings(flags))
-  const [id = nftId] = await resolveNftIds(deps, connection, [nftId], flags.blockchain)
+  const [id = nftId] = await resolveNftIds(deps, connection, [nftId], flags)
   const [nft] = await findNftsOnChain(deps, connection, [id])
   if (nft === undefined) return
   refuseUnchangeable(nft)

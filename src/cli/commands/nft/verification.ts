@@ -16,6 +16,7 @@ import { resolveEnsFields } from '../../request/ens-names.ts'
 
 export interface VerifyNftFlags extends OutputFlags, ServerFlags, ReaderFlags, BeaconFlags, EnsFlags {
   receiver?: string
+  contract?: string
   blockchain?: Blockchain
   nftGdnId?: string
   onChain?: boolean

@@ -22,7 +22,7 @@ import { addEnsFlags } from '../../flags/ens.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
 import { missingNftError, multipleNftsError, resolveBlockchain } from './blockchain-of.ts'
-import { parseTokenReference } from './named-token.ts'
+import { addTokenContractFlag, parseTokenReference, resolveTokenArguments } from './named-token.ts'
 import {
   FILES_NOT_READ_NOTE,
   ON_CHAIN_VIEW,
@@ -39,7 +39,7 @@ import { checkProvenance, toProofResult } from './verify-token.ts'
 export function command(deps: Deps, run = verify): GdnCommand {
   return new GdnCommand({
     about:
-      "The command checks that the server created the NFT, and that the expected owner holds it. The expected owner is the address in --receiver, or by default the owner in the server's record. The exit code is 5 if the server doesn't confirm both. gdn finds the blockchain of the NFT unless a flag sets it. With --on-chain, the command also reads the owner, token URI and metadata from the chain and the storage, and compares them with the server's record. The exit code is 5 if they differ, and 6 if they can't be read. For an NFT that was minted unrevealed, --on-chain also proves that the metadata matches the commitment made before the mint. If the drop was shuffled, the flag also proves that a round of drand drew the row. If you pass <contract>/<token ID> instead of the ID, the command makes only these proofs, even without --on-chain. If there is no commitment, the command checks that the metadata matches the CID in the token URI, on EVM networks only. The exit code is 5 if the metadata differs, or if the token URI doesn't identify its content, for example because it is a web address. With <contract>/<token ID>, the command reads the token through --rpc-url and --gateway, or from the server that --base-url, --profile or --local selects. In this case, the command needs no API key.",
+      "The command checks that the server created the NFT, and that the expected owner holds it. The expected owner is the address in --receiver, or by default the owner in the server's record. The exit code is 5 if the server doesn't confirm both. gdn finds the blockchain of the NFT unless a flag sets it. With --on-chain, the command also reads the owner, token URI and metadata from the chain and the storage, and compares them with the server's record. The exit code is 5 if they differ, and 6 if they can't be read. For an NFT that was minted unrevealed, --on-chain also proves that the metadata matches the commitment made before the mint. If the drop was shuffled, the flag also proves that a round of drand drew the row. If you pass <contract>/<token ID>, or a token ID and --contract, instead of the ID, the command makes only these proofs, even without --on-chain. If there is no commitment, the command checks that the metadata matches the CID in the token URI, on EVM networks only. The exit code is 5 if the metadata differs, or if the token URI doesn't identify its content, for example because it is a web address. With <contract>/<token ID>, the command reads the token through --rpc-url and --gateway, or from the server that --base-url, --profile or --local selects. In this case, the command needs no API key.",
     examples: [
       ['Check that the server created an NFT', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [
@@ -65,6 +65,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
   })
     .argument('[nft_gdn_id]')
     .valueFlag('--receiver <address>', 'Expected owner of the NFT', addressOrName)
+    .with(addTokenContractFlag)
     .valueFlag('-b, --blockchain <name>', 'Blockchain of the NFT', blockchainName)
     .valueFlag('--nft-gdn-id <id>', 'Same as the argument', { parse: notEmpty, hidden: true })
     .switchFlag('--on-chain', 'Also compare owner, token URI and metadata with the chain and the storage', 'Verifying')
@@ -73,7 +74,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
 }
 
 export async function verify(deps: Deps, id: string | undefined, flags: VerifyNftFlags): Promise<void> {
-  const nftGdnId = oneId(id, flags)
+  const [nftGdnId = ''] = await resolveTokenArguments(deps, [oneId(id, flags)], flags)
   const token = await parseTokenReference(nftGdnId)
   refuseMisused(token === null ? flags : { ...flags, onChain: true })
   if (token !== null) return await (await import('./token/prove-token.ts')).proveToken(deps, flags, token)
