@@ -292,6 +292,9 @@ describe('after the data of a backend was deleted', () => {
       expect({ argv, code: stopped.code }).toEqual({ argv, code: 2 })
       expect(errorOf(stopped)).toMatchObject(names)
     }
+    expect(errorOf(await gdn(['batch', 'results', drop, '--verify', '--json']))).toMatchObject({
+      code: 'wrong_backend',
+    })
     expect(new Set(asked(after))).toEqual(new Set(['/healthz']))
     for (const argv of [
       ['nft', 'list', ...target],

@@ -209,6 +209,11 @@ async function printVerified(
   const settings = settingsOrError instanceof GdnError ? null : settingsOrError
   const server = (await settings?.server().catch(() => null)) ?? null
   const { verifier, close } = await openVerifier(deps, flags, run.blockchain, server)
+  // The backend of the run is gone, for example after `gdn local reset`, and no flag names a node.
+  if ('reason' in verifier && settingsOrError instanceof GdnError && settingsOrError.code === 'wrong_backend') {
+    await close()
+    throw settingsOrError
+  }
   const records = settings === null || server === null ? null : presentRecords(deps, () => deps.connect(settings))
   const tally = new VerifyTally()
   try {
