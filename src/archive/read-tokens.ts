@@ -85,8 +85,8 @@ async function readFilesAt(
     const problem = value === undefined ? 'the metadata is not JSON' : 'the metadata is not a JSON object'
     return files.map((file) => (file.number === from ? { ...file, problem } : file))
   }
-  const { files: named, isCut } = findFiles(value)
-  for (const { field, url } of named) {
+  const { files: fileFields, isCut } = findFiles(value)
+  for (const { field, url } of fileFields) {
     const whole = standard === 'erc1155' && token !== COLLECTION_KEY ? substituteId(url, parseNumberKey(token)) : url
     const next = { field: `${prefix}${field}`, url: whole }
     files.push(...(await readFile(next, from + files.length, { ...options, token, isMetadata: false })))

@@ -69,8 +69,8 @@ export class ReferenceLookup {
           { signal: this.#signal },
         )
         for (const record of references) {
-          const named = page.get(record.reference_id)
-          if (named !== undefined && !record.is_free) records.set(named, record)
+          const item = page.get(record.reference_id)
+          if (item !== undefined && !record.is_free) records.set(item, record)
         }
       }
     }

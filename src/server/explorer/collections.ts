@@ -118,9 +118,9 @@ export async function listSeenCollections(
 ): Promise<Page<CollectionSummary>> {
   const { db } = explorer
   if (q !== null) {
-    const named = await searchCollectionIds(explorer, { accountId }, q)
-    const rows = await listVisibleCollections(db, accountId, named.slice(offset, offset + limit))
-    return { total: named.length, offset, items: await collectionSummaries(explorer, rows) }
+    const matchingIds = await searchCollectionIds(explorer, { accountId }, q)
+    const rows = await listVisibleCollections(db, accountId, matchingIds.slice(offset, offset + limit))
+    return { total: matchingIds.length, offset, items: await collectionSummaries(explorer, rows) }
   }
   const ids = await collectionIds(db, accountId, { offset, limit })
   const rows = await listVisibleCollections(db, accountId, ids)

@@ -218,8 +218,8 @@ export async function readChangeShares(db: Db, { collection_id, run }: RunKey): 
  * another index.
  */
 function indexedTable(db: Db, table: 'updates' | 'transfers', index: string) {
-  const named = sql`${sql.table(table)} as changes`
-  return isPostgres(db) ? named : sql`${named} indexed by ${sql.id(`${table}_${index}`)}`
+  const aliasedTable = sql`${sql.table(table)} as changes`
+  return isPostgres(db) ? aliasedTable : sql`${aliasedTable} indexed by ${sql.id(`${table}_${index}`)}`
 }
 
 function computeShare(run: string, runs: readonly { run: string | null; count: number }[]): RunShare {

@@ -135,9 +135,9 @@ function outdatedError(path: string, { missingFiles, changed, block }: ArchiveDi
 function changedText(changed: ReadonlySet<string | null>): string {
   const tokens = [...changed].filter((id) => id !== null)
   const [only] = tokens
-  const named = tokens.length === 1 ? `token ${only}` : count(tokens.length, 'token')
-  if (!changed.has(null)) return named
-  return tokens.length === 0 ? 'the metadata of the collection' : `the metadata of the collection and ${named}`
+  const tokensText = tokens.length === 1 ? `token ${only}` : count(tokens.length, 'token')
+  if (!changed.has(null)) return tokensText
+  return tokens.length === 0 ? 'the metadata of the collection' : `the metadata of the collection and ${tokensText}`
 }
 
 /** Describes the files that an archive lacks. If there is only one, names its token and field. */

@@ -105,8 +105,8 @@ export async function restore(deps: Deps, archivePath: string, flags: RestoreFla
 async function servingText({ dataDir, database }: DatabaseOptions, flags: RestoreFlags): Promise<string> {
   if (database.url !== undefined || (await findRunningBackend(dataDir)) !== null)
     return 'The backend serves the restored files at /ipfs.'
-  const named = flags.dataDir === undefined ? '' : ` --data-dir ${shellWord(safe(flags.dataDir))}`
-  return `Run \`gdn serve${named}\` to serve the restored files at /ipfs.`
+  const dataDirFlag = flags.dataDir === undefined ? '' : ` --data-dir ${shellWord(safe(flags.dataDir))}`
+  return `Run \`gdn serve${dataDirFlag}\` to serve the restored files at /ipfs.`
 }
 
 /** The fields of an archive that are unknown if its index can't be read. */
