@@ -5,7 +5,7 @@ import { listRuns, type Run } from '../batch/runs/runs.ts'
 import type { BatchOptions } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
 import { isRecord, parseJson } from '../core/json.ts'
-import { makePrivateFolder } from '../core/private-file.ts'
+import { makePrivateDirectory } from '../core/private-file.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
@@ -262,7 +262,7 @@ export async function allowHiddenRows(publishing: PublicationTarget, rows: ReadR
     for (const drop of drops) allowed.add(toHiddenRowId(drop, content))
   // Delete the file, which may be from an earlier run with the same ID.
   if (allowed.size === 0) return await rm(allowedPath(stateDir, run), { force: true })
-  await makePrivateFolder(provenanceFolder(stateDir))
+  await makePrivateDirectory(provenanceFolder(stateDir))
   await writeDurably(allowedPath(stateDir, run), async (file) => {
     await file.writeFile([...allowed].join('\n'))
   })

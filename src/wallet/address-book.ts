@@ -4,7 +4,7 @@ import { platform } from 'node:process'
 import { checksumAddress } from '../api/address.ts'
 import { GdnError, messageOf, type Place } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
-import { refuseForeignFolder } from '../core/private-file.ts'
+import { refuseForeignDirectory } from '../core/private-file.ts'
 import { shellWord } from '../core/shell-word.ts'
 import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
 import { parseKeystore } from '../keystore/parse.ts'
@@ -212,7 +212,7 @@ async function readSavedAddresses(stateDir: string, signal: AbortSignal | undefi
 
 /** Refuses a state database that other users can change, because they could replace the receiver of an NFT. */
 async function refuseOpenFile(path: string): Promise<void> {
-  await refuseForeignFolder(path, { code: 'data_dir' })
+  await refuseForeignDirectory(path, { code: 'data_dir' })
   if (platform === 'win32' || (statSync(path).mode & 0o022) === 0) return
   throw new GdnError('data_dir', `${path} is writable by others, who could change saved addresses`, {
     hint: `Run \`chmod 600 ${shellWord(path)}\`.`,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, lstatSync } from 'node:fs'
 import { type FileHandle, link, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { syncFolder } from '../core/durable-file.ts'
+import { syncDirectory } from '../core/durable-file.ts'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import { linkNew, NO_LINKS } from '../core/new-file.ts'
 import { isAlive, ownIdentity, type ProcessIdentity } from '../core/process-identity.ts'
@@ -73,7 +73,7 @@ export async function reserve(folder: string, name: string): Promise<NameReserva
   try {
     // Check again, because the earlier owner of the draft may have given the name to a keystore.
     refuseKeystore(folder, name)
-    await syncFolder(folder)
+    await syncDirectory(folder)
   } catch (error) {
     await release()
     throw error instanceof GdnError ? error : cantWriteError(draft, error)
@@ -92,7 +92,7 @@ export async function reserve(folder: string, name: string): Promise<NameReserva
       for (let copy = 1; copy <= MAX_COPIES; copy++) {
         const at = copy === 1 ? path : keystorePath(folder, `${name}-${copy}`)
         if (!(await linkNew(draft, at, text))) continue
-        await syncFolder(folder)
+        await syncDirectory(folder)
         await release()
         return at
       }
@@ -170,7 +170,7 @@ export async function clearReservation(folder: string, name: string): Promise<vo
   }
   const path = keystorePath(folder, name)
   if (isKeystore(text) && (await linkNew(draft, path, text))) {
-    await syncFolder(folder)
+    await syncDirectory(folder)
     await rm(draft, { force: true })
     throw nameTakenError(name, path)
   }

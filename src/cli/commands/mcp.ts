@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { flagError } from '../../core/errors.ts'
-import { isFolder } from '../../core/path-exists.ts'
+import { isDirectory } from '../../core/path-exists.ts'
 import { GdnCommand } from '../command.ts'
 import { type MaxCost, type Money, parseMaxCost } from '../cost/price.ts'
 import type { Deps } from '../deps.ts'
@@ -140,7 +140,7 @@ async function resolvePasswordFile({ cwd }: Deps, file: string): Promise<string>
  * @throws GdnError `usage`
  */
 async function resolveDirectory(path: string): Promise<string> {
-  if (await isFolder(path)) return await realpath(path)
+  if (await isDirectory(path)) return await realpath(path)
   throw flagError('--root', `${path} is not a directory`)
 }
 

@@ -1,5 +1,5 @@
 import { decodeDataUrl } from '../../core/data-url.ts'
-import { CID_PATTERN, isIpfsUrl, removeIpfsFolder } from '../../core/ipfs-url.ts'
+import { CID_PATTERN, isIpfsUrl, removeIpfsDirectory } from '../../core/ipfs-url.ts'
 import { isRecord, parseJson } from '../../core/json.ts'
 
 /** The location of a token's metadata. */
@@ -22,7 +22,7 @@ export const substituteId = (uri: string, id: bigint): string =>
 export function parseMetadataPlace(uri: string): MetadataPlace {
   if (/^data:/i.test(uri)) return { kind: 'data', content: decodeDataUrl(uri) }
   if (isIpfsUrl(uri)) {
-    const path = removeIpfsFolder(uri.slice('ipfs://'.length))
+    const path = removeIpfsDirectory(uri.slice('ipfs://'.length))
     return { kind: 'ipfs', url: `ipfs://${path}`, http: null }
   }
   if (!/^https?:\/\//i.test(uri)) {

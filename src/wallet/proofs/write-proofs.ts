@@ -2,7 +2,7 @@ import { renameSync } from 'node:fs'
 import { lstat, mkdir, mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { chunksOf } from '../../core/chunks-of.ts'
-import { syncFolder } from '../../core/durable-file.ts'
+import { syncDirectory } from '../../core/durable-file.ts'
 import { flagError, systemCode } from '../../core/errors.ts'
 import { withPathInErrors } from '../../core/file-error.ts'
 import { joinInChunks, type ProofSet, proofMembers, treeJson } from './proof-set.ts'
@@ -53,7 +53,7 @@ export async function writeProofs(path: string, set: ProofSet, summary: object, 
       // Check again, because writing can take a minute.
       await refuseOtherFiles(path, replace)
       moveInto(content, path, join(draft, 'old'))
-      await syncFolder(dirname(path))
+      await syncDirectory(dirname(path))
     } finally {
       await rm(draft, { recursive: true, force: true })
     }
@@ -80,7 +80,7 @@ async function writeFolder(folder: string, set: ProofSet, summary: object, signa
     signal.throwIfAborted()
     await Promise.all(chunk.map(syncFile))
   }
-  for (const synced of [join(folder, PROOFS_FOLDER), folder]) await syncFolder(synced)
+  for (const synced of [join(folder, PROOFS_FOLDER), folder]) await syncDirectory(synced)
 }
 
 async function syncFile(path: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { type EvmBlockchain, isEvm, KNOWN_EVM_NAMES } from '../../../api/blockchains.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
-import { withTemporaryFolder } from '../../../core/temporary-folder.ts'
+import { withTemporaryDirectory } from '../../../core/temporary-folder.ts'
 import { withTimeout } from '../../../core/with-timeout.ts'
 import type { BackendOptions, StartedBackend } from '../../../server/main.ts'
 import { GdnCommand, type Parse } from '../../command.ts'
@@ -58,7 +58,7 @@ export async function exec(deps: Deps, argv: readonly string[], flags: ExecFlags
     })
   }
   signals.own()
-  await withTemporaryFolder('gdn-exec-', async (folder) => {
+  await withTemporaryDirectory('gdn-exec-', async (folder) => {
     deps.setExitCode(await withBackend(deps, folder, flags, (env, failed) => runChild(deps, file, args, env, failed)))
   })
 }
