@@ -19,7 +19,7 @@ import { nameTakenError, refuseKeystore } from './new-names.ts'
  */
 const RESERVED_BYTES = 4096
 const MAX_COPIES = 100
-const MAX_TRIES = 5
+const MAX_ATTEMPTS = 5
 
 /** A reserved name for a future wallet, with disk space for its keystore. */
 export interface NameReservation {
@@ -119,7 +119,7 @@ async function takeDraft(folder: string, name: string): Promise<FileHandle> {
     file = await open(temp, 'wx', 0o600)
     await file.write(JSON.stringify({ reserved_by: await ownIdentity() }).padEnd(RESERVED_BYTES), 0)
     await file.sync()
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (await claimDraft(temp, draft)) return file
       await clearReservation(folder, name)
     }

@@ -30,7 +30,7 @@ const REORG_SHARE = 0.05
 const DEEPEST_REORG = 5
 const READS_AT_ONCE = 50
 /** Number of times a command that chaos made fail is tried. */
-const TRIES = 40
+const MAX_ATTEMPTS = 40
 
 export interface ApplyChaosOptions {
   rows: number
@@ -255,7 +255,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
       if (exitCode === 0) return
       if (process.env.GDN_CHAOS_LOG) process.stderr.write(`${argv[0]} ended with ${exitCode}: ${stderr.slice(-1500)}\n`)
       expect(exitCode, stderr).not.toBe(2)
-      expect(tries, stderr).toBeLessThan(TRIES)
+      expect(tries, stderr).toBeLessThan(MAX_ATTEMPTS)
     }
   }
 

@@ -15,7 +15,7 @@ import { SUPPLY_AT } from '../read-mint.ts'
 import { createFeeMarket } from './fee-market.ts'
 
 export interface RemoteSolanaOptions
-  extends Pick<RemoteNetworkOptions, 'timeoutMs' | 'tries' | 'retryMs' | 'providers' | 'onRequest' | 'signal'>,
+  extends Pick<RemoteNetworkOptions, 'timeoutMs' | 'maxAttempts' | 'retryMs' | 'providers' | 'onRequest' | 'signal'>,
     Pick<ClusterSettings, 'blockchain' | 'genesisHash' | 'commitment' | 'pollMs' | 'priceCap'> {
   /** URLs of the cluster's nodes, the preferred one first. */
   urls: readonly string[]
@@ -81,7 +81,7 @@ const ALREADY_PROCESSED = /already (been )?processed|AlreadyProcessed/i
  */
 export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   const { blockchain, genesisHash, urls, commitment, pollMs, priceCap } = options
-  const { timeoutMs, tries, retryMs, onRequest = () => {}, signal } = options
+  const { timeoutMs, maxAttempts, retryMs, onRequest = () => {}, signal } = options
   const identity = {
     method: 'getGenesisHash',
     problem: (reportedHash: unknown) =>
@@ -90,7 +90,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
         : `belongs to the cluster ${clusterName(String(reportedHash)).slice(0, 60)}, not ${clusterName(genesisHash)}`,
   }
   const providers = options.providers ?? createProviders()
-  const rpc = connectRemote({ urls, identity, timeoutMs, tries, retryMs, providers, onRequest, signal })
+  const rpc = connectRemote({ urls, identity, timeoutMs, maxAttempts, retryMs, providers, onRequest, signal })
   /** The newest final slot that any node has returned. */
   let finalSlot = 0
   const sentAt = new Map<string, number>()
