@@ -28,7 +28,7 @@ const BLOCK_MS = 60
 const REORG_SHARE = 0.05
 /** Less than the depth of finality. */
 const DEEPEST_REORG = 5
-const READS_AT_ONCE = 50
+const MAX_CONCURRENT_READS = 50
 /** Number of times a command that chaos made fail is tried. */
 const MAX_ATTEMPTS = 40
 
@@ -241,7 +241,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
   const atOnce = async <Item>(items: readonly Item[], work: (item: Item) => Promise<void>) => {
     const left = [...items]
     await Promise.all(
-      Array.from({ length: READS_AT_ONCE }, async () => {
+      Array.from({ length: MAX_CONCURRENT_READS }, async () => {
         for (let item = left.pop(); item !== undefined; item = left.pop()) await work(item)
       }),
     )

@@ -42,7 +42,10 @@ export async function openChain(
   const proxy = specified === null && server?.isLoopback === true ? undefined : readProxies(env)
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   const { signal } = signals
-  const pace = createPace({ atOnce: Number.POSITIVE_INFINITY, apartMs: 1000 / (perSecond ?? Number.POSITIVE_INFINITY) })
+  const pace = createPace({
+    maxConcurrent: Number.POSITIVE_INFINITY,
+    apartMs: 1000 / (perSecond ?? Number.POSITIVE_INFINITY),
+  })
   const enter = async (calls: number) => {
     const leave = await pace.enter(url, signal)
     // RPC providers count each call of a batch separately.

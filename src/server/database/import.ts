@@ -18,7 +18,7 @@ import { type CopyResult, EXPORT_FORMAT, SECRET_FILES } from './export.ts'
 import { type Row, readTableRows, TableChecksum, writeRows } from './rows.ts'
 import { readTables, type TableShape } from './tables.ts'
 
-const ROWS_AT_ONCE = 1000
+const ROWS_PER_BATCH = 1000
 
 /**
  * Imports an export into an empty database in one transaction. Each table is read back and compared with the export by
@@ -110,7 +110,7 @@ async function importTables(db: Db, file: string) {
       current.checksum.add(line as Row)
       current.rows.push(line as Row)
       if (current.table.name === 'secrets') counts.secrets.push(line as Row)
-      if (current.rows.length === ROWS_AT_ONCE) await flush(current)
+      if (current.rows.length === ROWS_PER_BATCH) await flush(current)
     } else if ('table' in line) {
       const table = tables.find(({ name }) => name === line.table)
       if (table === undefined || JSON.stringify(table.columns) !== JSON.stringify(line.columns)) {

@@ -10,8 +10,8 @@ import { toDatabaseError } from '../store/postgres/gone.ts'
 import { addPublications } from '../store/publications.ts'
 import type { PublishTarget } from '../store/schema.ts'
 
-const BYTES_AT_ONCE = 4 * 2 ** 20
-const ROOTS_AT_ONCE = 500
+const BYTES_PER_BATCH = 4 * 2 ** 20
+const ROOTS_PER_BATCH = 500
 
 export interface RestoreOptions {
   blocks: AsyncIterable<ContentBlock>
@@ -58,7 +58,7 @@ async function storeBlocks(store: Store, blocks: RestoreOptions['blocks']): Prom
     }
     batch.push(block)
     bytes += block.bytes.length
-    if (bytes >= BYTES_AT_ONCE) await flush()
+    if (bytes >= BYTES_PER_BATCH) await flush()
   }
   await flush()
 }
@@ -78,7 +78,7 @@ async function queuePublications(
   for await (const root of cids) {
     roots.add(root)
     last = root
-    if (roots.size >= ROOTS_AT_ONCE) await publish()
+    if (roots.size >= ROOTS_PER_BATCH) await publish()
   }
   await publish()
   return last

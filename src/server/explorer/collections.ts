@@ -193,12 +193,12 @@ async function readSettings(explorer: ExplorerDeps, row: VisibleCollection): Pro
 export const recentPeriod = ({ now }: ExplorerDeps): number => Math.floor(now() / 5000)
 
 /** Number of index entries that one query reads, which takes a few milliseconds. */
-const ENTRIES_AT_ONCE = 20_000
+const ENTRIES_PER_BATCH = 20_000
 
 async function countOwners({ db }: ExplorerDeps, collectionId: string): Promise<number> {
   let owners = 0
   for (let after = ''; ; ) {
-    const { count, last } = await countOwnersAfter(db, collectionId, after, ENTRIES_AT_ONCE)
+    const { count, last } = await countOwnersAfter(db, collectionId, after, ENTRIES_PER_BATCH)
     owners += count
     if (last === null) return owners
     after = last

@@ -20,7 +20,7 @@ const DRAFT_SUFFIX = /^[A-Za-z0-9]{6}$/
 const PROOF_FILE = /^[0-9a-f]{3}\.json$/
 
 /** Number of files to sync concurrently, so that the file system can combine the syncs. */
-const SYNCED_AT_ONCE = 64
+const MAX_CONCURRENT_SYNCS = 64
 /**
  * Age in milliseconds after which the draft of a killed process is removed. Writing a draft takes at most about a
  * minute.
@@ -76,7 +76,7 @@ async function writeFolder(folder: string, set: ProofSet, summary: object, signa
   for (const [digits, indexes] of groupByPrefix(set)) {
     await write(join(PROOFS_FOLDER, `${digits}.json`), joinInChunks(proofMembers(set, indexes), '{', '}\n'))
   }
-  for (const chunk of chunksOf(files, SYNCED_AT_ONCE)) {
+  for (const chunk of chunksOf(files, MAX_CONCURRENT_SYNCS)) {
     signal.throwIfAborted()
     await Promise.all(chunk.map(syncFile))
   }

@@ -18,7 +18,13 @@ import { buildUpdateDirectory } from '../metadata-file.ts'
 import { signForEach } from '../sign-for-each.ts'
 import { type FileSources, storeFilesAgain } from '../store-files-again.ts'
 import { findUpdateError } from '../update-reason.ts'
-import { CHANGES_AT_ONCE, type ChangeOptions, type ChangeSigner, openChangeSigner, readMintAccount } from './changes.ts'
+import {
+  CHANGES_PER_BATCH,
+  type ChangeOptions,
+  type ChangeSigner,
+  openChangeSigner,
+  readMintAccount,
+} from './changes.ts'
 import { buildSignedRow, type SignedRow } from './transaction-preparer.ts'
 
 export type SolanaUpdateStepOptions = ChangeOptions & FileSources
@@ -54,7 +60,7 @@ export function createSolanaUpdateStep(options: SolanaUpdateStepOptions): Turn {
    * @returns whether there may be more to sign immediately
    */
   const signFor = async (collectionId: string): Promise<boolean> => {
-    const updates = await listSignableUpdates(store.db, { blockchain, collectionId }, CHANGES_AT_ONCE)
+    const updates = await listSignableUpdates(store.db, { blockchain, collectionId }, CHANGES_PER_BATCH)
     if (updates.length === 0) return false
     const changes = await openChangeSigner(options)
     const prepared = await Promise.all(updates.map((update) => prepare(options, changes, update)))

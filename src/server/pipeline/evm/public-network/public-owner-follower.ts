@@ -127,10 +127,10 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
 
 function buildFilters(
   { from, to, addresses }: { from: number; to: number; addresses: readonly string[] },
-  { addresses: atOnce }: Pick<EventQueryRange, 'addresses'>,
+  { addresses: addressesPerBatch }: Pick<EventQueryRange, 'addresses'>,
 ): LogFilter[] {
   const filters: LogFilter[] = []
-  for (const chunk of chunksOf(addresses, atOnce)) {
+  for (const chunk of chunksOf(addresses, addressesPerBatch)) {
     filters.push({ from, to, addresses: chunk, topics: EVENT_TOPICS })
   }
   return filters
