@@ -214,7 +214,7 @@ async function revealedContents(state: StateReader, run: Run, provenance: string
  */
 async function publicContents(
   state: StateReader,
-  collection: CollectionPlace,
+  collection: CollectionLocation,
   runs: readonly Run[],
 ): Promise<Set<string>> {
   const contents = new Set<string>()
@@ -326,10 +326,10 @@ export async function forgetHiddenRows(run: Run): Promise<void> {
 }
 
 /** Compares the server and blockchain too, because collections on different ones can have the same address. */
-const isInCollection = (run: Run, { origin, blockchain, contract }: CollectionPlace): boolean =>
+const isInCollection = (run: Run, { origin, blockchain, contract }: CollectionLocation): boolean =>
   run.origin === origin && run.blockchain === blockchain && isSameAddress(run.contractAddress, contract)
 
-type CollectionPlace = Pick<UnrevealedDrop, 'origin' | 'blockchain' | 'contract'>
+type CollectionLocation = Pick<UnrevealedDrop, 'origin' | 'blockchain' | 'contract'>
 
 /** Returns the runs that have this commitment. */
 const findRunsOfDrop = async (stateDir: string, { provenance }: Pick<UnrevealedDrop, 'provenance'>): Promise<Run[]> =>

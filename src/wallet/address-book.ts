@@ -82,7 +82,7 @@ export interface AddressBook {
   list(): KnownWallet[]
 }
 
-export interface AddressBookPlace {
+export interface AddressBookOptions {
   /** The wallet folder, which doesn't need to exist. */
   folder: string
   stateDir: string
@@ -90,7 +90,7 @@ export interface AddressBookPlace {
 }
 
 /** Opens the address book. Saved addresses and groups are read once. */
-export async function openAddressBook({ folder, stateDir, signal }: AddressBookPlace): Promise<AddressBook> {
+export async function openAddressBook({ folder, stateDir, signal }: AddressBookOptions): Promise<AddressBook> {
   const saved = new Map<string, SavedAddress>()
   const savedAsGroup = new Map<string, SavedGroup>()
   let problem: GdnError | null = null

@@ -7,7 +7,7 @@ import { GdnError, messageOf } from '../../core/errors.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import { writePrivateFile } from '../../core/private-file.ts'
 import { openDataDir } from '../data-dir/open.ts'
-import { type DatabasePlace, resolveDatabaseSettings } from '../settings/database.ts'
+import { type DatabaseLocation, resolveDatabaseSettings } from '../settings/database.ts'
 import { isPostgres } from '../store/dialect.ts'
 import { startIncarnation } from '../store/identity.ts'
 import { appliedMigrations, CURRENT_SCHEMA, schemaName } from '../store/migrate.ts'
@@ -28,7 +28,7 @@ const ROWS_PER_BATCH = 1000
  * @throws GdnError `invalid_input` for a file that isn't a complete export of this version; `data_dir` if the database
  *   isn't empty
  */
-export async function importDatabase(place: DatabasePlace, path: string): Promise<CopyResult> {
+export async function importDatabase(place: DatabaseLocation, path: string): Promise<CopyResult> {
   const since = performance.now()
   const file = resolve(path)
   const isFolder = await stat(file).then(
@@ -62,7 +62,7 @@ export async function importDatabase(place: DatabasePlace, path: string): Promis
   }
 }
 
-async function openTarget(place: DatabasePlace): Promise<Store> {
+async function openTarget(place: DatabaseLocation): Promise<Store> {
   const postgres = await resolveDatabaseSettings(place)
   if (postgres === null) return await openStore(join(resolve(place.dataDir), 'gdn.db'))
   const { openPostgres } = await import('../store/postgres/open-postgres.ts')

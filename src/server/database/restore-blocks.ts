@@ -1,7 +1,7 @@
 import { GdnError } from '../../core/errors.ts'
 import { type ContentBlock, matchesCid, parseCid } from '../../ipfs/cid.ts'
 import { openDatabase } from '../open-database.ts'
-import type { DatabasePlace } from '../settings/database.ts'
+import type { DatabaseLocation } from '../settings/database.ts'
 import { loadServerSettings } from '../settings/settings.ts'
 import type { ServerSettings } from '../settings/types.ts'
 import { repairBlocks } from '../store/block-table.ts'
@@ -25,7 +25,7 @@ export interface RestoreOptions {
  * CID, and replaces stored blocks that don't match their CIDs. A complete file in the database is served instead of a
  * damaged copy in the file storage.
  */
-export async function restoreBlocks(place: DatabasePlace, options: RestoreOptions): Promise<{ publishes: boolean }> {
+export async function restoreBlocks(place: DatabaseLocation, options: RestoreOptions): Promise<{ publishes: boolean }> {
   const settings = await loadServerSettings(place.dataDir, place.settingsFile)
   const target = settings.storage.kind === 'ipfs' ? 'node' : settings.pinning === null ? null : 'pins'
   const store = await openDatabase(place, { createIfMissing: true })

@@ -6,7 +6,12 @@ import { GdnError } from '../../../core/errors.ts'
 import { rejectOnAbort } from '../../../core/or-aborted.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { GdnCommand } from '../../command.ts'
-import { addBackendFlags, administeredPlace, type BackendFlags, type DatabaseOptions } from '../../connect/data-dir.ts'
+import {
+  addBackendFlags,
+  type BackendFlags,
+  type DatabaseOptions,
+  resolveAdministeredDatabase,
+} from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { type Io, safe } from '../../io/io.ts'
@@ -55,7 +60,7 @@ export async function restore(deps: Deps, archivePath: string, flags: RestoreFla
   const { io, cwd, signals } = deps
   const output = createOutput(io, flags, VIEW)
   const path = resolve(cwd, archivePath)
-  const place = await administeredPlace(deps, flags)
+  const place = await resolveAdministeredDatabase(deps, flags)
   const [
     { openArchive, openDamagedArchive },
     { countReadableTokens },
