@@ -145,8 +145,8 @@ async function refuse(
     await failUpdates(db, [update.seq], error)
   })
   if (unknown === undefined) return
-  const facts = { blockchain, nft: update.nft_id, revision: unknown.revision }
-  log.error(facts, 'an NFT update on chain is unknown to this backend: its revision was recorded for the NFT')
+  const logFields = { blockchain, nft: update.nft_id, revision: unknown.revision }
+  log.error(logFields, 'an NFT update on chain is unknown to this backend: its revision was recorded for the NFT')
 }
 
 /** Stores the transactions of prepared updates before any of them is sent. */
