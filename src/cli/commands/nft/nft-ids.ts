@@ -5,7 +5,7 @@ import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 import { resolveBlockchain } from './blockchain-of.ts'
-import { parseTokenReference } from './named-token.ts'
+import { parseTokenReference } from './token-reference.ts'
 
 /**
  * Replaces each `<contract>/<token ID>` with the NFT ID that the server assigned, and removes repeated IDs. Leaves

@@ -21,7 +21,7 @@ import { createOutput, type DataRecord, type Output, type RecordCard, type View 
 import { NFT_VIEW } from '../../render/views.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 import { missingNftError, withBlockchain } from './blockchain-of.ts'
-import { parseTokenReference, type TokenReference } from './named-token.ts'
+import { parseTokenReference, type TokenReference } from './token-reference.ts'
 
 export interface ShowFlags extends OutputFlags, ServerFlags {
   nftGdnId?: string[]

@@ -2,8 +2,8 @@ import { isSameAddress } from '../../../api/same-address.ts'
 import { readNft } from '../../../client/read-records.ts'
 import { flagError } from '../../../core/errors.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import { parseTokenReference } from './named-token.ts'
 import { findTokenNftId, parseServerTokenId } from './nft-ids.ts'
+import { parseTokenReference } from './token-reference.ts'
 import type { TransferInput } from './transfer-request.ts'
 
 /**

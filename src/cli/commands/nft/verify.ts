@@ -22,7 +22,7 @@ import { addEnsFlags } from '../../flags/ens.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
 import { missingNftError, multipleNftsError, resolveBlockchain } from './blockchain-of.ts'
-import { parseTokenReference } from './named-token.ts'
+import { parseTokenReference } from './token-reference.ts'
 import {
   FILES_NOT_READ_NOTE,
   ON_CHAIN_VIEW,

@@ -12,7 +12,7 @@ import { type ReaderFlags, serverWithNode, specifiedRpc } from '../../../connect
 import { solanaError, withContract } from '../../../connect/with-contract.ts'
 import type { Deps } from '../../../deps.ts'
 import type { ServerFlags } from '../../../flags/common.ts'
-import type { TokenReference } from '../named-token.ts'
+import type { TokenReference } from '../token-reference.ts'
 import { namedServer } from '../verify-token.ts'
 
 export type TokenFlags = ReaderFlags & ServerFlags & { blockchain?: Blockchain }
