@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import type { TokenCounts } from '../../../archive/count-readable-tokens.ts'
 import type { ArchivedBlocks, OpenArchive } from '../../../archive/read-archive.ts'
 import { findRunningBackend } from '../../../config/local-backend.ts'
 import { count } from '../../../core/count.ts'
@@ -86,7 +87,7 @@ export async function restore(deps: Deps, archivePath: string, flags: RestoreFla
   try {
     damage.end()
     const { index } = archive
-    const answers = index === null ? null : await countReadableTokens(index)
+    const tokenCounts = index === null ? null : await countReadableTokens(index)
     const roots = index === null ? rootsWithoutIndex(archive) : archivedRoots(index)
     const { publishes } = await withProgress(io, `Restoring ${count(archive.blockCount, 'block')}`, () =>
       rejectOnAbort(restoreBlocks(place, { blocks: readBlocks(archive), roots }), signals.signal),
@@ -94,7 +95,8 @@ export async function restore(deps: Deps, archivePath: string, flags: RestoreFla
     const { blockCount, fileBytes } = archive
     const restored = { file: path, blocks: blockCount, bytes: fileBytes, publishes }
     const served = await servingText(place, flags)
-    if (index !== null && answers !== null) return await reportFiles({ io, output, served }, index, restored, answers)
+    if (index !== null && tokenCounts !== null)
+      return await reportFiles({ io, output, served }, index, restored, tokenCounts)
     await output.one({ ...UNKNOWN_FIELDS, ...restored })
     io.note(`Restored the intact blocks of ${safe(path)}. ${served}`)
     throw incompleteArchiveError('has a damaged index, so the lost files are unknown')
@@ -133,20 +135,20 @@ async function reportFiles(
   { io, output, served }: { io: Io; output: Output; served: string },
   archive: OpenArchive,
   restored: { file: string; blocks: number; bytes: number; publishes: boolean },
-  { answering, elsewhere }: { answering: number; elsewhere: number },
+  { readable, notIpfs }: TokenCounts,
 ): Promise<void> {
   const { findMissingFiles } = await import('../../../archive/missing-files.ts')
   const { contract, blockchain, tokens } = archive.header
   const missing = await findMissingFiles(archive)
   await output.one({
-    ...{ contract_address: contract, blockchain, tokens, answering },
+    ...{ contract_address: contract, blockchain, tokens, answering: readable },
     ...{ ...restored, unreadable: missing.all, problems: missing.first },
   })
   io.note(`Restored ${safe(restored.file)}. ${served}`)
   printProblems(io, missing.first, missing.all)
-  if (elsewhere > 0)
-    io.note(`The backend can't serve the metadata of ${count(elsewhere, 'token')} whose URI isn't an ipfs URL.`)
-  const lost = tokens - answering - elsewhere
+  if (notIpfs > 0)
+    io.note(`The backend can't serve the metadata of ${count(notIpfs, 'token')} whose URI isn't an ipfs URL.`)
+  const lost = tokens - readable - notIpfs
   if (lost > 0) throw incompleteArchiveError(`lacks the metadata of ${lost} of ${count(tokens, 'token')}`)
   if (missing.all > 0) throw incompleteArchiveError(`lacks ${count(missing.all, 'file')} of ${count(tokens, 'token')}`)
 }
