@@ -18,14 +18,14 @@ type ConfiguredName = string & { readonly [configured]: true }
 export type EvmBlockchain = KnownEvmBlockchain | ConfiguredName
 export type Blockchain = EvmBlockchain | SolanaBlockchain
 
-interface BlockchainFacts {
+interface BlockchainInfo {
   readonly kind: 'evm' | 'solana'
   /** EIP-155 chain ID; null on Solana. */
   readonly chainId: number | null
   readonly testnet: boolean
 }
 
-const SOLANA: Readonly<Record<SolanaBlockchain, BlockchainFacts>> = {
+const SOLANA: Readonly<Record<SolanaBlockchain, BlockchainInfo>> = {
   solana: { kind: 'solana', chainId: null, testnet: false },
   'solana-testnet': { kind: 'solana', chainId: null, testnet: true },
 }
@@ -76,7 +76,7 @@ export const suggestKnownName = (name: string): KnownBlockchain | null =>
 export const isEvm = (name: Blockchain): name is EvmBlockchain => !Object.hasOwn(SOLANA, name)
 
 /** Returns the data of a blockchain; null for a name that an operator configured. */
-export function blockchainFacts(name: Blockchain): BlockchainFacts | null {
+export function blockchainFacts(name: Blockchain): BlockchainInfo | null {
   if (!isEvm(name)) return SOLANA[name]
   return Object.hasOwn(EVM_CHAINS, name) ? { kind: 'evm', ...EVM_CHAINS[name as KnownEvmBlockchain] } : null
 }

@@ -8,11 +8,18 @@ import { parseReadableUrl } from './token-uri.ts'
 /** Number of cached nodes. The tokens of a collection share the nodes of their directories. */
 const MAX_CACHED_NODES = 16
 
+export interface TokenCounts {
+  /** Number of tokens whose URI can be read from the blocks. */
+  readable: number
+  /** Number of tokens whose URI isn't an ipfs URL. */
+  notIpfs: number
+}
+
 /**
  * Counts the tokens whose URI can be read from the blocks of an archive, and the tokens whose URI isn't an ipfs URL.
  * Doesn't rely on the file entries in the index.
  */
-export async function countReadableTokens(archive: OpenArchive): Promise<{ answering: number; elsewhere: number }> {
+export async function countReadableTokens(archive: OpenArchive): Promise<TokenCounts> {
   const blocks = { get: archive.get, has: async (cid: string) => archive.has(cid) }
   const nodeCache = new BoundedMap<StoredNode>(MAX_CACHED_NODES)
   const read = async (text: string): Promise<StoredNode | null> => {
@@ -29,13 +36,13 @@ export async function countReadableTokens(archive: OpenArchive): Promise<{ answe
     }
     return node !== null && !isDirectory(node) && (await isComplete(blocks, node))
   }
-  const counts = { answering: 0, elsewhere: 0 }
+  const counts = { readable: 0, notIpfs: 0 }
   for await (const { token_id, uri } of archive.tokens()) {
     if (token_id === null || uri === null) continue
     const url = parseReadableUrl(uri, '')
-    if ('problem' in url || url.kind !== 'ipfs') counts.elsewhere++
+    if ('problem' in url || url.kind !== 'ipfs') counts.notIpfs++
     // A URI that leads to a malformed node can't be read. Malformed nodes cause many types of errors.
-    else if (await isReadable(url.cid, url.path).catch(() => false)) counts.answering++
+    else if (await isReadable(url.cid, url.path).catch(() => false)) counts.readable++
   }
   return counts
 }

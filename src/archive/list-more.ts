@@ -27,7 +27,7 @@ export async function listContractUri({ reader, store, contract, block }: ListMo
 }
 
 const MAX_MESSAGE_LENGTH = 200
-const CALLS_AT_ONCE = 50
+const CALLS_PER_BATCH = 50
 
 /**
  * Stores the URL of the original metadata for each updated token of a gdn collection. The proof of a reveal needs the
@@ -36,7 +36,7 @@ const CALLS_AT_ONCE = 50
 export async function listMintedUris(options: ListMoreOptions): Promise<void> {
   const { reader, store, contract, block } = options
   const ids = [...readTokenIds(store)]
-  for (const chunk of chunksOf(ids, CALLS_AT_ONCE)) {
+  for (const chunk of chunksOf(ids, CALLS_PER_BATCH)) {
     const calls = chunk.map((id) => ({ to: contract, data: metadataStateCall(id) }))
     const states = await reader.call(calls, hexQuantity(block.number))
     // Only gdn's contracts have the called function.

@@ -25,7 +25,7 @@ export interface ListOptions {
   onProgress(done: number, all: number): void
 }
 
-const CALLS_AT_ONCE = 50
+const CALLS_PER_BATCH = 50
 const MAX_MESSAGE_LENGTH = 200
 
 /**
@@ -51,7 +51,7 @@ export async function listTokens(options: ListOptions): Promise<boolean> {
   let bytes = 0
   const next = iterateTokens(holders, standard)
   for (;;) {
-    const ids = [...takeItems(next, CALLS_AT_ONCE)]
+    const ids = [...takeItems(next, CALLS_PER_BATCH)]
     if (ids.length === 0) return true
     const tokens = await readUris(options, ids)
     if (tokens === null) return false

@@ -28,7 +28,7 @@ export interface ReadTokensOptions {
 }
 
 /** Number of tokens that are read concurrently. */
-const TOKENS_AT_ONCE = 8
+const MAX_CONCURRENT_TOKENS = 8
 
 /** Reads the metadata and files of all tokens that have not been read yet, and adds them to the store. */
 export async function readTokens(options: ReadTokensOptions): Promise<void> {
@@ -50,7 +50,7 @@ export async function readTokens(options: ReadTokensOptions): Promise<void> {
     }
   }
   // All workers must end before the store is closed.
-  const ended = await Promise.allSettled(Array.from({ length: TOKENS_AT_ONCE }, work))
+  const ended = await Promise.allSettled(Array.from({ length: MAX_CONCURRENT_TOKENS }, work))
   for (const end of ended) if (end.status === 'rejected') throw end.reason
 }
 
@@ -85,8 +85,8 @@ async function readFilesAt(
     const problem = value === undefined ? 'the metadata is not JSON' : 'the metadata is not a JSON object'
     return files.map((file) => (file.number === from ? { ...file, problem } : file))
   }
-  const { files: named, isCut } = findFiles(value)
-  for (const { field, url } of named) {
+  const { files: fileFields, isCut } = findFiles(value)
+  for (const { field, url } of fileFields) {
     const whole = standard === 'erc1155' && token !== COLLECTION_KEY ? substituteId(url, parseNumberKey(token)) : url
     const next = { field: `${prefix}${field}`, url: whole }
     files.push(...(await readFile(next, from + files.length, { ...options, token, isMetadata: false })))

@@ -1,4 +1,4 @@
-import { ipfsPathParts, ipfsPlace, isIpfsUrl, removeIpfsFolder } from '../core/ipfs-url.ts'
+import { ipfsPathParts, ipfsPlace, isIpfsUrl, removeIpfsDirectory } from '../core/ipfs-url.ts'
 import { parseUrl } from '../core/parse-url.ts'
 import { sha256Hex } from '../core/sha256-hex.ts'
 
@@ -26,7 +26,7 @@ export function parseReadableUrl(url: string, arweave: string): ReadableUrl | { 
   if (url === '') return { problem: 'the URL is empty' }
   if (url.length > MAX_URL_LENGTH) return { problem: `the URL is longer than ${MAX_URL_LENGTH} characters` }
   if (isIpfsUrl(url)) {
-    const { cid, path } = ipfsPathParts(removeIpfsFolder(ipfsPlace(url)))
+    const { cid, path } = ipfsPathParts(removeIpfsDirectory(ipfsPlace(url)))
     return { kind: 'ipfs', key: `ipfs://${[cid, ...path.map(encodeURIComponent)].join('/')}`, cid, path }
   }
   if (/^ar:\/\//i.test(url)) {

@@ -92,8 +92,8 @@ async function readTraits(folder: string, cwd: string, onSkipped: OnSkipped): Pr
     if (!type.startsWith('image/'))
       throw inputError(path, `is not an image, but ${type}`, 'Replace or delete the file.')
     const stem = file.slice(0, file.length - extname(file).length)
-    const [, named = stem, weight = '1'] = WEIGHTED_NAME.exec(stem) ?? []
-    const name = cleanName(named, path)
+    const [, nameInFile = stem, weight = '1'] = WEIGHTED_NAME.exec(stem) ?? []
+    const name = cleanName(nameInFile, path)
     checkUniqueName(names, name, path)
     traits.push({ name, file, weight: Number(weight) })
   }

@@ -84,18 +84,18 @@ function findCaseDifferences({ file, layers, oneOfOnes }: Art): ArtIssue[] {
 
 /** Finds images and folders that `art.yaml` doesn't name, next to those of the layers. */
 async function findUnusedImages({ file, layers, oneOfOnes }: Art, base: string): Promise<ArtIssue[]> {
-  const named = new Set([
+  const usedImages = new Set([
     ...layers.flatMap(({ traits }) => traits.map(({ path }) => path)),
     ...oneOfOnes.map((oneOfOne) => oneOfOne.path),
   ])
   // Don't search the folder of `art.yaml`, because it also contains other images, such as a placeholder or an output.
-  const folders = new Set([...named].map(dirname).filter((folder) => folder !== base))
+  const folders = new Set([...usedImages].map(dirname).filter((folder) => folder !== base))
   const ofTraits = new Set(layers.flatMap(({ traits }) => traits.map(({ path }) => dirname(path))))
   ofTraits.delete(base)
   const unnamed: string[] = []
   for (const folder of ofTraits) {
     for (const { name, isFolder } of await readEntries(folder)) {
-      if (!isFolder && IMAGE_NAME.test(name) && !named.has(join(folder, name))) unnamed.push(join(folder, name))
+      if (!isFolder && IMAGE_NAME.test(name) && !usedImages.has(join(folder, name))) unnamed.push(join(folder, name))
     }
   }
   for (const parent of new Set([...ofTraits].map(dirname))) {

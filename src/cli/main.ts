@@ -28,8 +28,8 @@ export async function main(argv: string[]): Promise<number> {
     return 0
   }
   if (argv.length === 2 && argv[0] === GUARD_COMMAND) {
-    const { guardFolder } = await import('../core/temporary-folder.ts')
-    guardFolder(argv[1] ?? '', process)
+    const { guardDirectory } = await import('../core/temporary-folder.ts')
+    guardDirectory(argv[1] ?? '', process)
     return 0
   }
   if (argv[0] === '__complete') {

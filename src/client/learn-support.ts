@@ -11,7 +11,7 @@ import { RETRY_BACKOFF } from './retry-read.ts'
 import { type ClientServer, postJson } from './send-once.ts'
 import { TransportError, type TransportResponse } from './transport.ts'
 
-const TRIES = 6
+const MAX_ATTEMPTS = 6
 
 /**
  * Asks a server which API extensions it supports, unless an earlier response reported them. If the server doesn't
@@ -30,7 +30,7 @@ export async function learnSupport(
   }
   for (let attempt = 1; client.supports('references') === null; attempt++) {
     if ((await client.learnCapabilities({ signal, onSilence })) !== null) return
-    if (attempt === TRIES) {
+    if (attempt === MAX_ATTEMPTS) {
       const hint = 'Nothing was sent. Try again later.'
       throw new GdnError('unreachable', `the server does not respond${reason}`, { hint })
     }

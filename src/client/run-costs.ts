@@ -1,7 +1,7 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { CallOptions, RequestOf, ResponseOf } from './api-client.ts'
 import { findStatus } from './responses.ts'
-import { parseMaxCost, type RunLimit, setsLimit } from './run-limit.ts'
+import { limitInWei, type RunLimit, setsLimit } from './run-limit.ts'
 
 export type RunCosts = ResponseOf<'getruncosts'>['costs']
 
@@ -56,7 +56,7 @@ export async function setRunLimit(
   client: LimitingClient,
   { limit, contract: contract_address, blockchain, signal }: RunLimitTarget,
 ): Promise<RunLimit> {
-  const wei = parseMaxCost(limit)
+  const wei = limitInWei(limit)
   if (wei === null) return limit
   await client.learnCapabilities({ signal })
   if (client.supports('runCosts') !== true) return limit

@@ -14,7 +14,7 @@ interface RunLimitInputs {
 }
 
 /** Returns the limit in wei, or null if there is none. */
-export const parseMaxCost = ({ maxCost }: RunLimit): bigint | null =>
+export const limitInWei = ({ maxCost }: RunLimit): bigint | null =>
   maxCost === undefined ? null : BigInt(maxCost.split(';', 1)[0] ?? '')
 
 /** Returns whether a limit replaces the server's limit even if it is higher than the server's limit. */

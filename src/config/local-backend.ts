@@ -5,7 +5,7 @@ import { GdnError } from '../core/errors.ts'
 import { fileIdentity } from '../core/file-identity.ts'
 import { parseJson } from '../core/json.ts'
 import { pathExists } from '../core/path-exists.ts'
-import { readPrivateText, refuseOpenFolder, writePrivateFile } from '../core/private-file.ts'
+import { readPrivateText, refuseOpenDirectory, writePrivateFile } from '../core/private-file.ts'
 import { isAlive } from '../core/process-identity.ts'
 import { Secret } from '../core/secret.ts'
 
@@ -101,7 +101,7 @@ export function localApiKeyFile(dataDir: string): string {
  * replace.
  */
 async function readSecretFile(path: string): Promise<Secret | null> {
-  await refuseOpenFolder(dirname(path), { code: 'unauthorized' })
+  await refuseOpenDirectory(dirname(path), { code: 'unauthorized' })
   const content = readPrivateText(path, { code: 'unauthorized' })
   if (content === null) return null
   const text = content.replace(/\r?\n$/, '')

@@ -14,9 +14,9 @@ function xdg(env: Env, name: string, ...fallback: string[]): string {
 
 /** Returns the path of the user's configuration: `GDN_CONFIG`, or else `$XDG_CONFIG_HOME/gdn/config.json`. */
 export function userConfigFile(env: Env): string {
-  const named = env.GDN_CONFIG
-  return named !== undefined && named !== ''
-    ? resolve(named)
+  const configuredPath = env.GDN_CONFIG
+  return configuredPath !== undefined && configuredPath !== ''
+    ? resolve(configuredPath)
     : join(xdg(env, 'XDG_CONFIG_HOME', '.config'), 'gdn', 'config.json')
 }
 
@@ -27,9 +27,9 @@ export function credentialsFile(env: Env): string {
 
 /** Returns the directory of the state database: the flag, `GDN_STATE_DIR`, or else `$XDG_STATE_HOME/gdn`. */
 export function stateDirectory(env: Env, flag?: string): string {
-  const named = flag ?? env.GDN_STATE_DIR
-  return named !== undefined && named !== ''
-    ? resolve(named)
+  const configuredPath = flag ?? env.GDN_STATE_DIR
+  return configuredPath !== undefined && configuredPath !== ''
+    ? resolve(configuredPath)
     : join(xdg(env, 'XDG_STATE_HOME', '.local', 'state'), 'gdn')
 }
 
@@ -56,8 +56,8 @@ export function walletsDirectory(env: Env): string {
  * containers share.
  */
 export function paceDirectories(env: Env): string[] {
-  const named = env.GDN_PACE_DIR
-  if (named !== undefined && named !== '') return [resolve(named)]
+  const configuredPath = env.GDN_PACE_DIR
+  if (configuredPath !== undefined && configuredPath !== '') return [resolve(configuredPath)]
   const temp = platform === 'win32' ? tmpdir() : '/tmp'
   return [
     join(temp, `gdn-pace-${getuid?.() ?? 'user'}`),

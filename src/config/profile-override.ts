@@ -29,6 +29,12 @@ export async function findProfileOverride({ env, cwd, profile, baseUrl }: Overri
   if (env.GDN_PROFILE) return env.GDN_PROFILE === profile ? null : variable('GDN_PROFILE', env.GDN_PROFILE)
   const project = await loadProjectFile(cwd, env.HOME)
   const { base_url, profile: inProject = profile } = project?.config ?? {}
-  const named = isOther(base_url) ? `base_url to ${base_url}` : inProject === profile ? null : `profile to ${inProject}`
-  return named === null ? null : `${project?.path} sets ${named} and overrides the saved profile in this folder.`
+  const projectSetting = isOther(base_url)
+    ? `base_url to ${base_url}`
+    : inProject === profile
+      ? null
+      : `profile to ${inProject}`
+  return projectSetting === null
+    ? null
+    : `${project?.path} sets ${projectSetting} and overrides the saved profile in this folder.`
 }

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { GdnError, messageOf } from '../core/errors.ts'
-import { readPrivateFile, refuseOpenFolder } from '../core/private-file.ts'
+import { readPrivateFile, refuseOpenDirectory } from '../core/private-file.ts'
 import { Secret } from '../core/secret.ts'
 import { parseStrictJson } from '../core/strict-json.ts'
 import type { Keyring, OpenKeyring } from './keyring.ts'
@@ -100,7 +100,7 @@ async function readCredentials(env: NodeJS.ProcessEnv): Promise<Credentials> {
   const path = credentialsFile(env)
   const bytes = readPrivateFile(path, { maxBytes: MAX_CREDENTIALS_BYTES, looseCode: 'unauthorized' })
   if (bytes === null) return {}
-  await refuseOpenFolder(dirname(path))
+  await refuseOpenDirectory(dirname(path))
   const text = decodeUtf8(bytes, path, 'invalid_config')
   const { parseCredentials } = await import('./schema.ts')
   return parseCredentials(parseStrictJson(text, path, 'invalid_config'), path)
@@ -108,6 +108,6 @@ async function readCredentials(env: NodeJS.ProcessEnv): Promise<Credentials> {
 
 async function writeCredentials(env: NodeJS.ProcessEnv, keys: Credentials): Promise<void> {
   const path = credentialsFile(env)
-  await refuseOpenFolder(dirname(path))
+  await refuseOpenDirectory(dirname(path))
   await writePrivately(path, `${JSON.stringify(keys, null, 2)}\n`)
 }

@@ -144,10 +144,10 @@ function projectSetting<Name extends 'map' | 'unknown_columns'>(
  * the author of the file would then receive the private keys of the wallets.
  */
 function resolveWalletUrl({ env, profile, profileName }: Layers): Setting<string> | null {
-  const named = env.GDN_WALLET_URL ?? ''
-  if (named !== '') {
-    parseServerOrigin(named, 'GDN_WALLET_URL')
-    return { value: named, from: 'GDN_WALLET_URL' }
+  const walletUrl = env.GDN_WALLET_URL ?? ''
+  if (walletUrl !== '') {
+    parseServerOrigin(walletUrl, 'GDN_WALLET_URL')
+    return { value: walletUrl, from: 'GDN_WALLET_URL' }
   }
   return profile.wallet_url === undefined ? null : { value: profile.wallet_url, from: `profile ${profileName}` }
 }
@@ -157,8 +157,8 @@ function resolveWalletUrl({ env, profile, profileName }: Layers): Setting<string
  */
 function resolveEnsRpcUrl({ env, profile: { ens_rpc_url: url }, profileName }: Layers): Setting<string> | null {
   if (url !== undefined) rememberKeysInUrl(url)
-  const named = env.GDN_ENS_RPC_URL ?? ''
-  if (named !== '') return { value: named, from: 'GDN_ENS_RPC_URL' }
+  const rpcUrl = env.GDN_ENS_RPC_URL ?? ''
+  if (rpcUrl !== '') return { value: rpcUrl, from: 'GDN_ENS_RPC_URL' }
   return url === undefined ? null : { value: url, from: `profile ${profileName}` }
 }
 
@@ -219,11 +219,15 @@ function appliesToTarget(
 }
 
 function resolveBlockchain(layers: Layers, target: ServerTarget | null): Setting<Blockchain> | null {
-  const named = layers.env.GDN_BLOCKCHAIN ?? ''
-  if (layers.flags.blockchain === undefined && named !== '' && !isBlockchain(named)) {
-    throw flagError('GDN_BLOCKCHAIN', `unknown blockchain ${quoted(named)}`, blockchainHint(named))
+  const environmentValue = layers.env.GDN_BLOCKCHAIN ?? ''
+  if (layers.flags.blockchain === undefined && environmentValue !== '' && !isBlockchain(environmentValue)) {
+    throw flagError(
+      'GDN_BLOCKCHAIN',
+      `unknown blockchain ${quoted(environmentValue)}`,
+      blockchainHint(environmentValue),
+    )
   }
-  const variable = isBlockchain(named) ? named : ''
+  const variable = isBlockchain(environmentValue) ? environmentValue : ''
   return resolveSetting(layers, target, 'blockchain', layers.flags.blockchain, variable, 'GDN_BLOCKCHAIN')
 }
 

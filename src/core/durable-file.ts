@@ -10,13 +10,13 @@ import { withPathInErrors } from './file-error.ts'
  * Syncs a directory, so that the names of its files survive a power failure. Does nothing on Windows, where Node.js
  * can't sync a directory.
  */
-export async function syncFolder(path: string): Promise<void> {
+export async function syncDirectory(path: string): Promise<void> {
   if (platform === 'win32') return
-  const folder = await fs.open(path, 'r')
+  const directory = await fs.open(path, 'r')
   try {
-    await folder.sync()
+    await directory.sync()
   } finally {
-    await folder.close()
+    await directory.close()
   }
 }
 
@@ -37,5 +37,5 @@ export async function writeDurably(path: string, write: (file: FileHandle) => Pr
     await file.close()
   }
   await fs.rename(temp, path)
-  await syncFolder(dirname(path))
+  await syncDirectory(dirname(path))
 }

@@ -10,9 +10,9 @@ import { basename, dirname, join } from 'node:path'
 export function existingPath(path: string): string {
   const name = basename(path)
   if (isAscii(path) || name === '' || existsSync(path)) return path
-  const folder = existingPath(dirname(path))
-  const spelling = spelledIn(folder, name)
-  return spelling === null ? path : join(folder, spelling)
+  const directory = existingPath(dirname(path))
+  const spelling = spelledIn(directory, name)
+  return spelling === null ? path : join(directory, spelling)
 }
 
 const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text)
@@ -21,28 +21,28 @@ const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text)
  * The file names in the folder that was read last, keyed by their composed form. A name is null if several names have
  * the same composed form.
  */
-let listedFolder: { folder: string; names: Map<string, string | null> } | undefined
+let listedDirectory: { directory: string; names: Map<string, string | null> } | undefined
 
 /**
  * Reads a folder again only for an unknown name, because the folder may contain as many images as the manifest has
  * rows.
  */
-function spelledIn(folder: string, name: string): string | null {
+function spelledIn(directory: string, name: string): string | null {
   const composed = name.normalize('NFC')
-  const knownSpelling = listedFolder?.folder === folder ? listedFolder.names.get(composed) : undefined
-  if (knownSpelling != null && existsSync(join(folder, knownSpelling))) return knownSpelling
-  listedFolder = { folder, names: new Map() }
-  for (const entry of listFolder(folder)) {
+  const knownSpelling = listedDirectory?.directory === directory ? listedDirectory.names.get(composed) : undefined
+  if (knownSpelling != null && existsSync(join(directory, knownSpelling))) return knownSpelling
+  listedDirectory = { directory, names: new Map() }
+  for (const entry of listDirectory(directory)) {
     const form = entry.normalize('NFC')
-    listedFolder.names.set(form, listedFolder.names.has(form) ? null : entry)
+    listedDirectory.names.set(form, listedDirectory.names.has(form) ? null : entry)
   }
-  return listedFolder.names.get(composed) ?? null
+  return listedDirectory.names.get(composed) ?? null
 }
 
 /** Returns the names of the files in a folder; none if the folder can't be read. */
-export function listFolder(folder: string): string[] {
+export function listDirectory(directory: string): string[] {
   try {
-    return readdirSync(folder)
+    return readdirSync(directory)
   } catch {
     return []
   }

@@ -18,7 +18,7 @@ export const ipfsPlace = (url: string): string =>
     .join('/')
 
 /** Removes the additional `ipfs/` of older collections, whose URLs have the form `ipfs://ipfs/<cid>`. */
-export const removeIpfsFolder = (place: string): string => place.replace(/^ipfs\//, '')
+export const removeIpfsDirectory = (place: string): string => place.replace(/^ipfs\//, '')
 
 /** Splits `<cid>[/<path>]` into the CID and the decoded names in the path. */
 export function ipfsPathParts(place: string): { cid: string; path: string[] } {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { link, open, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { syncFolder } from './durable-file.ts'
+import { syncDirectory } from './durable-file.ts'
 import { systemCode } from './errors.ts'
 import { withPathInErrors } from './file-error.ts'
 
@@ -68,6 +68,6 @@ export async function writeNewFile(path: string, text: string): Promise<boolean>
   } finally {
     await rm(draft, { force: true })
   }
-  await syncFolder(dirname(path))
+  await syncDirectory(dirname(path))
   return true
 }

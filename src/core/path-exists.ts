@@ -9,7 +9,7 @@ export async function pathExists(path: string): Promise<boolean> {
 }
 
 /** Returns whether a path leads to a folder, directly or through symbolic links. */
-export async function isFolder(path: string): Promise<boolean> {
+export async function isDirectory(path: string): Promise<boolean> {
   return await stat(path).then(
     (stats) => stats.isDirectory(),
     () => false,

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { getuid, platform } from 'node:process'
-import { syncFolder } from './durable-file.ts'
+import { syncDirectory } from './durable-file.ts'
 import { type ErrorCode, GdnError, systemCode } from './errors.ts'
 import { withPathInErrors } from './file-error.ts'
 import { shellWord } from './shell-word.ts'
@@ -34,16 +34,16 @@ const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY, O_APPEND, O_CREAT, O_WRONLY } 
 const HAS_MODES = platform !== 'win32'
 
 /** Creates a directory and its missing parents, with access for the owner only. */
-export async function makePrivateFolder(path: string): Promise<void> {
+export async function makePrivateDirectory(path: string): Promise<void> {
   // The recursive mkdir of Node.js never ends if the file system returns ENOENT below an existing directory, such as
   // /proc.
   const parent = dirname(path)
-  if (parent !== path && !existsSync(parent)) await makePrivateFolder(parent)
+  if (parent !== path && !existsSync(parent)) await makePrivateDirectory(parent)
   try {
     await fs.mkdir(path, { mode: FOLDER_MODE })
   } catch (error) {
-    const isExistingFolder = systemCode(error) === 'EEXIST' && (await fs.stat(path)).isDirectory()
-    if (!isExistingFolder) throw error
+    const isExistingDirectory = systemCode(error) === 'EEXIST' && (await fs.stat(path)).isDirectory()
+    if (!isExistingDirectory) throw error
   }
 }
 
@@ -55,7 +55,7 @@ export interface RefusalOptions {
  * Refuses a directory that belongs to another user. Parent directories aren't checked, because container volumes are
  * often mounted below a directory that is world-writable in the container.
  */
-export async function refuseForeignFolder(
+export async function refuseForeignDirectory(
   path: string,
   { code = 'invalid_config', uid = getuid?.() ?? 0 }: RefusalOptions & { uid?: number } = {},
 ): Promise<void> {
@@ -74,33 +74,33 @@ export async function refuseForeignFolder(
  * @param uid the user who owns the secrets
  * @throws GdnError with the command that fixes it
  */
-export async function refuseOpenFolder(
+export async function refuseOpenDirectory(
   path: string,
   { code = 'invalid_config', uid = getuid?.() ?? 0 }: RefusalOptions & { uid?: number } = {},
 ): Promise<void> {
   if (!HAS_MODES) return
   const fullPath = resolve(path)
   const real = await fs.realpath(fullPath).catch(() => fullPath)
-  for (const folder of new Set([...foldersUpwards(fullPath), ...foldersUpwards(real)])) {
-    const stats = await fs.lstat(folder).catch(() => null)
+  for (const directory of new Set([...directoriesUpwards(fullPath), ...directoriesUpwards(real)])) {
+    const stats = await fs.lstat(directory).catch(() => null)
     if (stats === null) continue
     if (isForeign(stats.uid, uid)) {
-      throw new GdnError(code, `${folder} belongs to another user, who could replace ${path}`, {
+      throw new GdnError(code, `${directory} belongs to another user, who could replace ${path}`, {
         hint: 'Choose a directory that you own.',
         place: { file: path },
       })
     }
     if (!stats.isDirectory() || (stats.mode & WORLD_WRITABLE) === 0 || (stats.mode & STICKY) !== 0) continue
-    throw new GdnError(code, `${folder} is world-writable, so others could replace ${path}`, {
-      hint: `Run \`chmod o-w ${shellWord(folder)}\`.`,
+    throw new GdnError(code, `${directory} is world-writable, so others could replace ${path}`, {
+      hint: `Run \`chmod o-w ${shellWord(directory)}\`.`,
       place: { file: path },
     })
   }
 }
 
-function foldersUpwards(path: string): string[] {
+function directoriesUpwards(path: string): string[] {
   const above = dirname(path)
-  return above === path ? [path] : [path, ...foldersUpwards(above)]
+  return above === path ? [path] : [path, ...directoriesUpwards(above)]
 }
 
 /**
@@ -117,7 +117,7 @@ function isForeign(owner: number, uid: number): boolean {
  * user prepared is never followed.
  */
 export async function writePrivateFile(path: string, content: string | Uint8Array): Promise<void> {
-  await makePrivateFolder(dirname(path))
+  await makePrivateDirectory(dirname(path))
   const draft = `${path}.${randomBytes(6).toString('hex')}`
   try {
     const file = await fs.open(draft, 'wx', FILE_MODE)
@@ -130,7 +130,7 @@ export async function writePrivateFile(path: string, content: string | Uint8Arra
       await file.close()
     }
     await fs.rename(draft, path)
-    await syncFolder(dirname(path))
+    await syncDirectory(dirname(path))
   } catch (error) {
     await fs.rm(draft, { force: true }).catch(() => {})
     throw error

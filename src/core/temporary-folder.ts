@@ -15,7 +15,7 @@ const GUARD_WORD = '__guard-folder'
  *
  * @param self the global `process`
  */
-export function guardFolder(folder: string, self: NodeJS.Process): void {
+export function guardDirectory(directory: string, self: NodeJS.Process): void {
   const { readdirSync, readFileSync, rmSync } = self.getBuiltinModule('node:fs')
   const { execFileSync } = self.getBuiltinModule('node:child_process')
   const commandOf = (pid: number) => {
@@ -30,13 +30,13 @@ export function guardFolder(folder: string, self: NodeJS.Process): void {
   }
   const end = () => {
     try {
-      for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+      for (const name of readdirSync(directory, { recursive: true, encoding: 'utf8' })) {
         if (!name.endsWith('.pid')) continue
-        const { pid } = JSON.parse(readFileSync(`${folder}/${name}`, 'utf8'))
-        if (commandOf(pid).includes(folder)) self.kill(pid, 'SIGKILL')
+        const { pid } = JSON.parse(readFileSync(`${directory}/${name}`, 'utf8'))
+        if (commandOf(pid).includes(directory)) self.kill(pid, 'SIGKILL')
       }
     } catch {}
-    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+    rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
   }
   self.stdin.on('end', end).on('error', end).resume()
 }
@@ -45,12 +45,14 @@ export function guardFolder(folder: string, self: NodeJS.Process): void {
  * Runs `work` with a private temporary folder and removes the folder afterwards. If this process is killed, a guard
  * process removes the folder and kills the processes that have a pidfile in it.
  */
-export async function withTemporaryFolder<Result>(
+export async function withTemporaryDirectory<Result>(
   prefix: string,
-  work: (folder: string) => Promise<Result>,
+  work: (directory: string) => Promise<Result>,
 ): Promise<Result> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), prefix)))
-  const args = isExecutable() ? [GUARD_WORD, folder] : ['-e', `(${guardFolder})(process.argv[1], process)`, folder]
+  const directory = await realpath(await mkdtemp(join(tmpdir(), prefix)))
+  const args = isExecutable()
+    ? [GUARD_WORD, directory]
+    : ['-e', `(${guardDirectory})(process.argv[1], process)`, directory]
   const guard = spawn(execPath, args, {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
@@ -62,9 +64,9 @@ export async function withTemporaryFolder<Result>(
   guard.stdin.on('error', () => {})
   guard.unref()
   try {
-    return await work(folder)
+    return await work(directory)
   } finally {
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+    await rm(directory, { recursive: true, force: true, maxRetries: 3 })
     guard.stdin.destroy()
   }
 }

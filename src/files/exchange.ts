@@ -6,10 +6,10 @@ import { parseRetryAfter } from '../core/time.ts'
 import { isPublicAddress } from './address.ts'
 import { tooLargeError } from './body.ts'
 import { FetchFailure } from './failure.ts'
+import { toFetchFailure } from './fetch-error.ts'
 import { contentProblem } from './file-content.ts'
 import { createCheckedLookup, type Resolve, systemResolve } from './lookup.ts'
 import type { Pace } from './pace.ts'
-import { explainError } from './reasons.ts'
 import { checkTarget, type FileTarget } from './target.ts'
 
 const REDIRECT_STATUSES = [301, 302, 303, 307, 308]
@@ -175,7 +175,7 @@ export function startTimeLimit(timeoutMs: number, outer: AbortSignal | undefined
           const hint = 'The download will be retried. Use a faster server or a smaller file.'
           throw new FetchFailure(`${target.label} took longer than ${timeoutMs / 1000} s`, { isLasting: false, hint })
         }
-        throw explainError(error, target.label)
+        throw toFetchFailure(error, target.label)
       }
     },
     stop() {

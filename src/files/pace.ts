@@ -1,12 +1,12 @@
 /** Limits for requests to one origin, whose operator may not be prepared for requests for ten thousand files. */
 export interface PaceLimits {
   /** Maximum number of concurrent transfers from one origin. */
-  atOnce: number
+  maxConcurrent: number
   /** Milliseconds between the starts of two transfers. */
   apartMs: number
 }
 
-export const DEFAULT_PACE: PaceLimits = { atOnce: 6, apartMs: 20 }
+export const DEFAULT_PACE: PaceLimits = { maxConcurrent: 6, apartMs: 20 }
 
 /** The longest pause in milliseconds that an origin can request. */
 const MAX_PAUSE_MS = 5 * 60_000
@@ -52,7 +52,7 @@ interface Origin {
 }
 
 /** Creates a pace that applies the limits to this process's requests to each origin. */
-export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now = () => performance.now()): Pace {
+export function createPace({ maxConcurrent, apartMs }: PaceLimits = DEFAULT_PACE, now = () => performance.now()): Pace {
   const origins = new Map<string, Origin>()
 
   const find = (name: string): Origin => {
@@ -73,7 +73,7 @@ export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now =
   const admit = (name: string, origin: Origin): void => {
     clearTimeout(origin.timer)
     origin.timer = undefined
-    while (origin.queue.length > 0 && origin.activeRequests < atOnce) {
+    while (origin.queue.length > 0 && origin.activeRequests < maxConcurrent) {
       const early = origin.nextStartMs - now()
       if (early > 0) {
         origin.timer = setTimeout(() => admit(name, origin), early)
@@ -124,7 +124,8 @@ export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now =
       const origin = origins.get(name)
       if (origin === undefined) return 0
       const pause = Math.max(0, origin.nextStartMs - now())
-      if (pause <= MAX_QUEUE_WAIT_MS && origin.activeRequests + origin.queue.length < atOnce + MAX_QUEUED) return 0
+      if (pause <= MAX_QUEUE_WAIT_MS && origin.activeRequests + origin.queue.length < maxConcurrent + MAX_QUEUED)
+        return 0
       origin.lastBookedMs = Math.max(origin.lastBookedMs, now() + pause) + apartMs
       return origin.lastBookedMs - now()
     },

@@ -31,7 +31,7 @@ export interface CheckOptions {
 export const NOT_CHECKED_NOTE = 'the balances were not checked, because the node does not have the state of the block'
 
 const SAMPLE_SIZE = 100
-const CALLS_AT_ONCE = 100
+const CALLS_PER_BATCH = 100
 
 /** A call and the number that it must return. */
 interface ExpectedResult {
@@ -88,7 +88,7 @@ async function compareResults(
   { reader, contract, block, doubts }: CheckOptions,
   all: readonly ExpectedResult[],
 ): Promise<boolean> {
-  for (const chunk of chunksOf(all, CALLS_AT_ONCE)) {
+  for (const chunk of chunksOf(all, CALLS_PER_BATCH)) {
     const results = await reader.call(
       chunk.map(({ data }) => ({ to: contract, data })),
       block,
@@ -151,7 +151,7 @@ function* allBalances({ store, standard }: CheckOptions): Generator<ExpectedResu
   let chunk: ExpectedResult[] = []
   for (const row of expectedBalances()) {
     chunk.push(row)
-    if (chunk.length < CALLS_AT_ONCE) continue
+    if (chunk.length < CALLS_PER_BATCH) continue
     yield chunk
     chunk = []
   }

@@ -46,7 +46,7 @@ const LOGS_PER_RESPONSE = 200
  */
 const RANGES_BEFORE_GROWTH = 8
 /** Number of attempts while the node doesn't have the blocks yet. All attempts take about half a minute. */
-const BEHIND_ATTEMPTS = 6
+const MAX_BEHIND_ATTEMPTS = 6
 
 interface PendingRange {
   from: number
@@ -124,7 +124,7 @@ async function requestLogs({ reader, query, sleep, signal }: ReadLogsOptions): P
     if ('result' in response) return parseLogs(response.result, reader.origin, query)
     const problem = classifyLogError(response.error)
     if (problem === 'blocks' || problem === 'results' || problem === 'time') return problem
-    if (problem === 'behind' && attempt < BEHIND_ATTEMPTS) {
+    if (problem === 'behind' && attempt < MAX_BEHIND_ATTEMPTS) {
       await sleep(backoffMs(attempt), signal)
       continue
     }

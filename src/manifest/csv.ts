@@ -28,7 +28,7 @@ const DELIMITERS = [',', ';', '\t'] as const
 /** The number of cells in the header, and the number of columns up to the last named one. */
 interface Width {
   cells: number
-  named: number
+  namedColumns: number
 }
 
 type Dialect = { delimiter: string; newline: '\n' | '\r\n' | '\r' }
@@ -78,14 +78,14 @@ export async function openCsv(
   const delimiter = separator?.[2] ?? findDelimiter(head.slice(lineStart, end.index), isKnown)
   const dialect = { delimiter, newline: end.newline }
   const [cells = []] = parserOf(dialect).parse(head.slice(lineStart, end.index), 0, false).data
-  const width = { cells: cells.length, named: countNamedColumns(cells) }
+  const width = { cells: cells.length, namedColumns: countNamedColumns(cells) }
   const bodyStart = end.index + end.newline.length
 
   return {
     header: {
       line: headLine,
       fileLine: headLine + linesAbove,
-      names: cells.slice(0, width.named).map((name) => unescapeCell(name.replace(/^ +| +$/g, ''))),
+      names: cells.slice(0, width.namedColumns).map((name) => unescapeCell(name.replace(/^ +| +$/g, ''))),
     },
     delimiter,
     async *blocks() {
@@ -173,9 +173,9 @@ class BodyReader {
     const last = cells[cells.length - 1] ?? ''
     if (newline === '\n' && last.endsWith('\r')) return { fileLine, issue: this.#mixed(line) }
     const width = this.#width.cells
-    if (cells.length === width || (cells.length < width && cells.length >= this.#width.named)) {
+    if (cells.length === width || (cells.length < width && cells.length >= this.#width.namedColumns)) {
       const issue = this.#unnamedCell(cells, line)
-      return issue === null ? { fileLine, line, cells: cells.slice(0, this.#width.named) } : { fileLine, issue }
+      return issue === null ? { fileLine, line, cells: cells.slice(0, this.#width.namedColumns) } : { fileLine, issue }
     }
     const foreign = newline === '\n' ? '\r' : newline === '\r' ? '\n' : /[\r\n]/
     if (cells.length > width && cells.some((cell) => cell.search(foreign) !== -1)) {
@@ -192,7 +192,7 @@ class BodyReader {
    * Returns the problem of a cell in an unnamed column, once for each column. Returns null if there is no such cell.
    */
   #unnamedCell(cells: readonly string[], line: number): ManifestIssue | null {
-    for (let index = this.#width.named; index < cells.length; index++) {
+    for (let index = this.#width.namedColumns; index < cells.length; index++) {
       if (this.#unnamed.has(index) || cells[index]?.trim() === '') continue
       this.#unnamed.add(index)
       const message = `has a cell in column ${columnLetters(index)}, which has no name in the header`

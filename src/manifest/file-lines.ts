@@ -17,7 +17,7 @@ export async function fileLines(path: string, rows: ReadonlySet<number>): Promis
   const fileLineOf = new Map<number, number>()
   let last = 0
   for (const line of rows) last = Math.max(last, line)
-  const add = (line: number | undefined, fileLine: number | undefined) => {
+  const addAndCheckDone = (line: number | undefined, fileLine: number | undefined) => {
     if (line !== undefined && fileLine !== undefined && rows.has(line)) fileLineOf.set(line, fileLine)
     return line !== undefined && line >= last
   }
@@ -28,14 +28,15 @@ export async function fileLines(path: string, rows: ReadonlySet<number>): Promis
     text = decodeText(source.bytes, path)
     const isKnown = (name: string) => 'role' in parseColumnName(name, { unknownColumns: 'error' })
     const { header, blocks } = await openCsv(text, path, isKnown)
-    if (add(header.line, header.fileLine)) return fileLineOf
+    if (addAndCheckDone(header.line, header.fileLine)) return fileLineOf
     for await (const block of blocks()) {
       for (const record of block) {
-        if (add('issue' in record ? record.issue.place.line : record.line, record.fileLine)) return fileLineOf
+        if (addAndCheckDone('issue' in record ? record.issue.place.line : record.line, record.fileLine))
+          return fileLineOf
       }
     }
   } catch (error) {
-    if (error instanceof ManifestError) add(error.issue.place.line, error.fileLine)
+    if (error instanceof ManifestError) addAndCheckDone(error.issue.place.line, error.fileLine)
   } finally {
     await text?.return(undefined)
   }

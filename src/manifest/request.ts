@@ -32,8 +32,8 @@ export function applyRequest(
     sender_wallet_address: options.sender ?? undefined,
   }
   const definedFlags = Object.fromEntries(Object.entries(fromFlags).filter(([, value]) => value !== undefined))
-  const { members: named, problems } = withAddresses(members, options)
-  const request: Record<string, unknown> = { ...definedFlags, ...named, metadata: SAMPLE_METADATA }
+  const { members: resolvedMembers, problems } = withAddresses(members, options)
+  const request: Record<string, unknown> = { ...definedFlags, ...resolvedMembers, metadata: SAMPLE_METADATA }
   const issue = (field: string, message: string): ManifestIssue => ({
     place: { file, line, field },
     message: `${field} ${message}`,
@@ -78,8 +78,8 @@ function withoutEnsNames(
   const { blockchain } = request
   const isSolana = typeof blockchain === 'string' && isBlockchain(blockchain) && !isEvm(blockchain)
   const sample = isSolana ? SOLANA_SAMPLE : SAMPLE_ADDRESS
-  const named = ADDRESSES.filter((field) => isEnsName(request[field])).map((field) => [field, sample])
-  return { ...request, ...Object.fromEntries(named) }
+  const sampleAddresses = ADDRESSES.filter((field) => isEnsName(request[field])).map((field) => [field, sample])
+  return { ...request, ...Object.fromEntries(sampleAddresses) }
 }
 
 /** Returns the members with names such as `@alice` replaced by their addresses. */
@@ -87,17 +87,17 @@ function withAddresses(
   members: Readonly<Record<string, unknown>>,
   { addressOf }: ManifestOptions,
 ): { members: Record<string, unknown>; problems: { field: string; error: GdnError }[] } {
-  const named: Record<string, unknown> = { ...members }
+  const resolvedMembers: Record<string, unknown> = { ...members }
   const problems: { field: string; error: GdnError }[] = []
   for (const field of ADDRESSES) {
     const value = members[field]
     if (typeof value !== 'string' || !value.startsWith('@') || addressOf === undefined) continue
     try {
-      named[field] = addressOf(value)
+      resolvedMembers[field] = addressOf(value)
     } catch (error) {
       if (!(error instanceof GdnError)) throw error
       problems.push({ field, error })
     }
   }
-  return { members: named, problems }
+  return { members: resolvedMembers, problems }
 }

@@ -49,9 +49,9 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
   const { checkRow, onFileWarning, onRow, onInvalidRow } = options
   const sinkOptions: RowSinkOptions = { file: open.name, check, checkRow, onFileWarning, onRow, onInvalidRow }
   const names = new NamesInRows(options, flagOf)
-  const named = findNameColumns(columns)
+  const nameColumns = findNameColumns(columns)
   for await (const records of continueReading(first, reader)) {
-    for (const record of records) if ('cells' in record) names.add(record.cells, named)
+    for (const record of records) if ('cells' in record) names.add(record.cells, nameColumns)
     await names.resolve()
     const items: ManifestItem[] = []
     for (const record of records) {

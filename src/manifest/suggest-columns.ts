@@ -99,14 +99,15 @@ function assignTextColumns(
   const texts = examinedColumns.filter(({ kind }) => kind === 'text')
   const assigned = new Map<string, ExaminedColumn>()
   const isBoth = freeMeanings.has('title') && freeMeanings.has('description')
-  const named = texts.find(({ name }) => DESCRIPTION_NAME.test(name))
+  const descriptionColumn = texts.find(({ name }) => DESCRIPTION_NAME.test(name))
   const [longest] = texts.filter(({ name }) => !TITLE_NAME.test(name)).sort((a, b) => b.averageLength - a.averageLength)
-  const description = named ?? longest
+  const description = descriptionColumn ?? longest
   if (description !== undefined && freeMeanings.has('description') && (!isBoth || texts.length > 1)) {
     assigned.set('description', description)
   }
   const otherTexts = texts.filter((column) => column !== assigned.get('description'))
-  const first = otherTexts.find(({ name }) => TITLE_NAME.test(name)) ?? otherTexts.find((column) => column !== named)
+  const first =
+    otherTexts.find(({ name }) => TITLE_NAME.test(name)) ?? otherTexts.find((column) => column !== descriptionColumn)
   if (first !== undefined && freeMeanings.has('title')) assigned.set('title', first)
   return assigned
 }

@@ -53,9 +53,9 @@ export interface OpenSeaOptions {
 
 const TIMEOUT_MS = 30_000
 const MAX_RESPONSE_BYTES = 256 * 1024
-const MAX_TRIES = 3
+const MAX_ATTEMPTS = 3
 /** Maximum number of rate-limited requests for one NFT. Without this limit, a server could make gdn wait forever. */
-const MAX_RATE_LIMITED_TRIES = 10
+const MAX_RATE_LIMITED_ATTEMPTS = 10
 const BACKOFF = { firstMs: 1000, maxMs: 8000 }
 /** Maximum wait for the rate limit in milliseconds. Free keys have hourly limits. */
 const MAX_WAIT_MS = 5 * 60_000
@@ -107,18 +107,18 @@ export class OpenSeaClient {
     const [address, id] = [contract, tokenId].map(encodeURIComponent)
     const url = `${this.#options.url}/api/v2/chain/${chain}/contract/${address}/nfts/${id}/refresh`
     let limited = 0
-    for (let tries = 1; ; ) {
+    for (let attempt = 1; ; ) {
       const response = await this.#requestOnce(url)
       if (response instanceof TransportError || response.status >= 500) {
         const why = response instanceof TransportError ? excerpt(response.message) : `HTTP ${response.status}`
-        if (tries >= MAX_TRIES)
+        if (attempt >= MAX_ATTEMPTS)
           throw this.#error('unreachable', `can't be reached: ${why}`, 'Run the same command again later.')
-        await this.#options.sleep(backoffMs(tries++, BACKOFF), this.#options.signal)
+        await this.#options.sleep(backoffMs(attempt++, BACKOFF), this.#options.signal)
       } else if (response.status === 429) {
-        if (++limited === MAX_RATE_LIMITED_TRIES) {
+        if (++limited === MAX_RATE_LIMITED_ATTEMPTS) {
           throw this.#error(
             'rate_limited',
-            `rejected ${MAX_RATE_LIMITED_TRIES} requests in a row`,
+            `rejected ${MAX_RATE_LIMITED_ATTEMPTS} requests in a row`,
             'Run the same command again later.',
           )
         }

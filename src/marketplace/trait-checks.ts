@@ -130,10 +130,10 @@ export class TraitChecks {
   #checkMax(trait: Trait, { display_type: type, max_value: max, tag }: Attribute, at: FindingPlace): void {
     if (type === undefined) {
       const name = tag.toLowerCase()
-      const named = TYPE_IN_NAME_PATTERNS.map((pattern) => pattern.exec(name)?.[1]).find(isTraitType)
-      if (named === undefined) return
-      const message = `the trait ${quoted(tag)} is text, although its name contains the type ${named}`
-      const fix = `For a typed trait, use the column attr(${named}):<name>.`
+      const typeInName = TYPE_IN_NAME_PATTERNS.map((pattern) => pattern.exec(name)?.[1]).find(isTraitType)
+      if (typeInName === undefined) return
+      const message = `the trait ${quoted(tag)} is text, although its name contains the type ${typeInName}`
+      const fix = `For a typed trait, use the column attr(${typeInName}):<name>.`
       this.#report(trait, 'named', { at, rule: 'trait-type', message, fix })
       return
     }
@@ -179,8 +179,8 @@ export class TraitChecks {
     const singles = [...values.values()].filter((value) => value.rowCount === 1)
     const [first] = singles
     if (first === undefined) return
-    const named = singles.slice(0, MAX_LISTED_VALUES).map(({ text, at }) => `${quoted(text)} (line ${at.line})`)
-    const message = `${count(singles.length, 'value')} of ${quoted(tag)} ${singles.length === 1 ? 'is in only one row' : 'are each in only one row'}${among}: ${listSome(named, singles.length, ' and')}`
+    const listedValues = singles.slice(0, MAX_LISTED_VALUES).map(({ text, at }) => `${quoted(text)} (line ${at.line})`)
+    const message = `${count(singles.length, 'value')} of ${quoted(tag)} ${singles.length === 1 ? 'is in only one row' : 'are each in only one row'}${among}: ${listSome(listedValues, singles.length, ' and')}`
     const fix = 'Check that the values are spelled correctly.'
     this.#findings.add({ ...first.at, rule: 'value-once', message, fix })
   }

@@ -1,4 +1,4 @@
-export interface BucketPlace {
+export interface BucketLocation {
   bucket: string
   region: string
   /** The endpoint of a service other than AWS, without a trailing slash. Null for AWS. */
@@ -11,7 +11,7 @@ export interface BucketPlace {
 export const IMMUTABLE_CACHE_CONTROL = 'public, max-age=31536000, immutable'
 
 /** Returns the URL of a bucket. Append a slash and a key for the URL of an object. */
-export function bucketRoot({ bucket, region, endpoint, pathStyle }: BucketPlace): string {
+export function bucketRoot({ bucket, region, endpoint, pathStyle }: BucketLocation): string {
   const service = endpoint ?? `https://s3.${region}.amazonaws.com`
   if (pathStyle) return `${service}/${bucket}`
   if (endpoint !== null) return endpoint.replace('://', `://${bucket}.`)

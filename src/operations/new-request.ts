@@ -73,9 +73,9 @@ export function requestBytes(
   id: string,
   { request, reference = id, ...rest }: NewRequest,
 ): IntendedRequest {
-  const named = client.supports('references') === true ? withReferences(creates, reference, request) : request
+  const referenced = client.supports('references') === true ? withReferences(creates, reference, request) : request
   // JSON omits undefined values.
-  const sentFields = client.supports('names') === true ? named : { ...named, receiver_name: undefined }
+  const sentFields = client.supports('names') === true ? referenced : { ...referenced, receiver_name: undefined }
   return { ...rest, body: JSON.stringify(sentFields) }
 }
 

@@ -245,9 +245,9 @@ class CommandSender {
       await this.#wanted.checkRepetition?.()
       return null
     } catch (error) {
-      const named = await findByReference(operation.kind, operation.request, this.#deps)
-      if (named === null) throw error
-      return await this.#found(operation, named)
+      const existing = await findByReference(operation.kind, operation.request, this.#deps)
+      if (existing === null) throw error
+      return await this.#found(operation, existing)
     }
   }
 
@@ -255,8 +255,8 @@ class CommandSender {
   async #searchFor(operation: SentOperation): Promise<AcceptedOperation> {
     const { onEvent, state } = this.#deps
     const { request } = operation
-    const named = await findByReference(operation.kind, request, this.#deps)
-    if (named !== null) return await this.#found(operation, named)
+    const existing = await findByReference(operation.kind, request, this.#deps)
+    if (existing !== null) return await this.#found(operation, existing)
     const collection = operation.collectionId
     const { origin, backend } = this.#wanted
     const result = await searchForEffect(request, this.#creates, {

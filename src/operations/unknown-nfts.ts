@@ -24,8 +24,8 @@ export function unknownNftsError(missing: readonly string[], { takesTokens = fal
   const idOf = (contract: string, token: string) =>
     `gdn nft list -c ${contract} --json | jq -r '.[] | select(.token_id == "${token}").nft_gdn_id'`
   const number = missing.find((id) => /^\d+$/.test(id))
-  const named = missing.find((id) => /^0x[0-9a-f]{40}(\/\d+)?$/i.test(id))
-  const [address, token] = named?.split('/') ?? []
+  const tokenId = missing.find((id) => /^0x[0-9a-f]{40}(\/\d+)?$/i.test(id))
+  const [address, token] = tokenId?.split('/') ?? []
   const hint =
     token !== undefined
       ? `Use the ID of the NFT: ${idOf(address ?? '', token)}`

@@ -70,7 +70,7 @@ async function refuseDoubtfulPlan(
     await refuseExchangedContents(run)
     if (drop.setId !== null) await run.read((sql) => refuseRenumbered(sql, drop, 'draft'))
   }
-  const judged = { rows: 'draft', named: rows - mint, isAllowed, mayBeOther } as const
+  const judged = { rows: 'draft', rowsWithNfts: rows - mint, isAllowed, mayBeOther } as const
   const exchanged = await state.scratch((sql) => refuseExchanged(sql, drop, judged))
   notes.push(...exchanged.notes)
   const note = drop.setId === null && !adopt && !exchanged.areTitles ? otherDrop.refuse() : null

@@ -51,9 +51,9 @@ export class LabelConflicts {
   }
 
   async add(candidates: readonly Candidate[]): Promise<void> {
-    const labeled = candidates.flatMap(({ row: { key, row }, reference, named }) => {
-      if (named === null) return []
-      const { operation, nft_gdn_id: nftGdnId, reference_label: label } = named
+    const labeled = candidates.flatMap(({ row: { key, row }, reference, record }) => {
+      if (record === null) return []
+      const { operation, nft_gdn_id: nftGdnId, reference_label: label } = record
       return toOtherLabels({ key, line: row.line }, { nftGdnId, operation, reference, label }, this.#own)
     })
     await this.#take(labeled)

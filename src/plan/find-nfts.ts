@@ -21,7 +21,7 @@ export interface Candidate {
    * The server's record of the NFT that has the reference ID. Null if the ID is free or unknown, or if the server has
    * no reference IDs.
    */
-  named: MintRecord | null
+  record: MintRecord | null
   /** The row's operation in the state; null if the run has not sent it. */
   sent: RowOperation | null
   /** The row's NFT; null if it isn't minted. */
@@ -54,8 +54,8 @@ export async function findCandidates(
   const mints = source.hasReferences ? await new ReferenceLookup(source.client, source).findMints(names) : null
   return rows.map(({ row, reference }) => {
     const sent = operations.get(row.position) ?? null
-    const named = mints?.get(reference) ?? null
-    return { row, reference, named, sent, nftGdnId: named?.nft_gdn_id ?? sent?.nft ?? null }
+    const record = mints?.get(reference) ?? null
+    return { row, reference, record, sent, nftGdnId: record?.nft_gdn_id ?? sent?.nft ?? null }
   })
 }
 

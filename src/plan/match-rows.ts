@@ -32,9 +32,9 @@ export async function matchRows(
   })
   for (const [id, record] of await readCandidates(source, underOtherKey)) records.set(id, record)
   paired.push(...(await unstoredPairs(run, source, deps.client, candidates)))
-  const named = candidates.flatMap(({ nftGdnId }) => nftGdnId ?? [])
-  await run.state.scratch((sql) => addAssignedNfts(sql, named))
-  vanished.removeNamed(named)
+  const matchedIds = candidates.flatMap(({ nftGdnId }) => nftGdnId ?? [])
+  await run.state.scratch((sql) => addAssignedNfts(sql, matchedIds))
+  vanished.removeNamed(matchedIds)
   return matched
 }
 
@@ -102,7 +102,7 @@ async function unstoredPairs(
   if (!source.hasReferences) return []
   const unknown = new Map(
     candidates.flatMap((candidate) =>
-      candidate.named === null && candidate.sent?.nft != null && candidate.row.row.id !== null
+      candidate.record === null && candidate.sent?.nft != null && candidate.row.row.id !== null
         ? [[candidate.sent.id, candidate] as const]
         : [],
     ),

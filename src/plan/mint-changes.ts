@@ -41,10 +41,10 @@ function retryReason({ state, reason }: NonNullable<Candidate['sent']>): string 
 
 /** Returns the new mint of a row whose last mint failed without effect; null for any other row. */
 export function toFailedMintChange(
-  { named }: Candidate,
+  { record }: Candidate,
   { status, error }: { status: string; error?: unknown },
 ): NftChange | null {
-  if (!hasFailed(status) || named !== null) return null
+  if (!hasFailed(status) || record !== null) return null
   const reason = `${FAILED_MINT_REASON}: ${failureReason(error)}`
   return { ...NO_NFT, action: 'mint', want: 'mint', reason }
 }

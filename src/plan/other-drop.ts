@@ -41,13 +41,13 @@ export class OtherDrop {
 
   /** Adds a page of rows. Counts only rows that this machine has not minted. */
   add(candidates: readonly Candidate[], compared: readonly [number, readonly NftChange[]][]): void {
-    for (const [at, { row, named, sent }] of candidates.entries()) {
-      if (sent !== null || named === null || row.row.id === null) continue
+    for (const [at, { row, record, sent }] of candidates.entries()) {
+      if (sent !== null || record === null || row.row.id === null) continue
       this.#namedCount++
       if (compared[at]?.[1].some((change) => hasOtherContent(change, row.row)) !== true) continue
       this.#otherContentCount++
-      if (this.#label !== null && named.reference_label === this.#label) this.#sameContentCount++
-      const { nft_gdn_id } = named
+      if (this.#label !== null && record.reference_label === this.#label) this.#sameContentCount++
+      const { nft_gdn_id } = record
       if (this.#firstRows.length < MAX_LISTED_ROWS)
         this.#firstRows.push({ key: formatKey(row.key), line: row.row.line, nft_gdn_id })
     }
@@ -59,15 +59,15 @@ export class OtherDrop {
    * @throws GdnError `seems_minted` if all or nearly all NFTs differ in content and don't have the label of this run
    */
   refuse(): string | null {
-    const [named, otherCount, unlike] = [
+    const [nftCount, otherCount, unlike] = [
       this.#namedCount,
       this.#otherContentCount,
       this.#otherContentCount - this.#sameContentCount,
     ]
-    const nfts = `${otherCount} of ${named} NFTs that match rows by ID have a different title and different content`
-    const isMost = named >= MIN_REFUSED && otherCount >= named * REFUSED_SHARE
-    if (!isMost || unlike < named * REFUSED_SHARE) {
-      const isNoted = isMost || (unlike > 0 && unlike >= named * NOTED_SHARE)
+    const nfts = `${otherCount} of ${nftCount} NFTs that match rows by ID have a different title and different content`
+    const isMost = nftCount >= MIN_REFUSED && otherCount >= nftCount * REFUSED_SHARE
+    if (!isMost || unlike < nftCount * REFUSED_SHARE) {
+      const isNoted = isMost || (unlike > 0 && unlike >= nftCount * NOTED_SHARE)
       return isNoted ? `${nfts}. If they belong to another drop with this file name, add --run <name>` : null
     }
     throw new GdnError('seems_minted', nfts, {

@@ -44,19 +44,19 @@ export async function* plannedChanges(
   const { manifest } = run.drop
   for await (const { row, changes } of rowsWithChanges(run, 'JOIN')) {
     const { localFiles, receiver, receiverName } = row.row
-    const named = receiverName === undefined ? receiver : `${receiverName} (${receiver})`
+    const receiverText = receiverName === undefined ? receiver : `${receiverName} (${receiver})`
     const names = new Map(localFiles.map(({ key, path }) => [fileFieldName(key), formatFileName(manifest, path)]))
     for (const change of changes) {
       const shownFields = change.fields.map(({ field, from, to }) => ({
         field,
         from: isFileField(field) && from !== null ? fileName(from) : from,
-        to: field === 'receiver' ? named : (names.get(field) ?? to),
+        to: field === 'receiver' ? receiverText : (names.get(field) ?? to),
       }))
       yield {
         ...change,
         ...(await findChangeRowName(run, row, change, drawn)),
         shown: shownFields,
-        receiver: change.action === 'mint' ? named : undefined,
+        receiver: change.action === 'mint' ? receiverText : undefined,
       }
     }
   }

@@ -164,9 +164,9 @@ async function isOwnerNamed(
   const prefix = transfersPrefix(scope, reference)
   const operations = await state.read((sql) => operationsWithPrefix(sql, prefix))
   const last = operations.findLast(({ state }) => state === 'accepted' || state === 'deployed')
-  const [named = receiver, before = '-1'] = last?.id.slice(prefix.length).split(':') ?? []
+  const [lastReceiver = receiver, before = '-1'] = last?.id.slice(prefix.length).split(':') ?? []
   // The number may be lower than recorded, because a backend that was restored from a backup may have lost transfers.
-  return isSameAddress(nft.receiver_wallet_address ?? '', named) && (nft.transfers ?? 0) <= Number(before) + 1
+  return isSameAddress(nft.receiver_wallet_address ?? '', lastReceiver) && (nft.transfers ?? 0) <= Number(before) + 1
 }
 
 function toBurnChange(row: RemovedRow, nft: NftRecord, isOurs: boolean, noBurns: string | null): PlannedChange {

@@ -50,7 +50,7 @@ export class RowComparer {
     history: OwnerHistory | undefined,
   ): Promise<NftChange[]> {
     const { row } = candidate.row
-    const { reference_alias: alias, nft_gdn_id: nftGdnId = '' } = candidate.named ?? {}
+    const { reference_alias: alias, nft_gdn_id: nftGdnId = '' } = candidate.record ?? {}
     if (row.id === null && typeof alias === 'string') {
       const { id, isFromOtherMachine } = await findAddedId(this.#run, alias, candidate.row, {
         nftGdnId,

@@ -61,9 +61,9 @@ export function countChanges(
   changed: readonly [number, readonly NftChange[]][],
 ): void {
   const { counts } = tally
-  for (const [at, { row, sent, named }] of candidates.entries()) {
+  for (const [at, { row, sent, record }] of candidates.entries()) {
     const changes = changed[at]?.[1] ?? []
-    if (named !== null && isUnknown(sent?.state)) tally.mintedUnsettled++
+    if (record !== null && isUnknown(sent?.state)) tally.mintedUnsettled++
     counts.rows++
     if (changes.length === 0) counts.unchanged++
     if (changes.some(isEdit)) tally.edited++

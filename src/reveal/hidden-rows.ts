@@ -5,7 +5,7 @@ import { listRuns, type Run } from '../batch/runs/runs.ts'
 import type { BatchOptions } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
 import { isRecord, parseJson } from '../core/json.ts'
-import { makePrivateFolder } from '../core/private-file.ts'
+import { makePrivateDirectory } from '../core/private-file.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
@@ -214,7 +214,7 @@ async function revealedContents(state: StateReader, run: Run, provenance: string
  */
 async function publicContents(
   state: StateReader,
-  collection: CollectionPlace,
+  collection: CollectionLocation,
   runs: readonly Run[],
 ): Promise<Set<string>> {
   const contents = new Set<string>()
@@ -262,7 +262,7 @@ export async function allowHiddenRows(publishing: PublicationTarget, rows: ReadR
     for (const drop of drops) allowed.add(toHiddenRowId(drop, content))
   // Delete the file, which may be from an earlier run with the same ID.
   if (allowed.size === 0) return await rm(allowedPath(stateDir, run), { force: true })
-  await makePrivateFolder(provenanceFolder(stateDir))
+  await makePrivateDirectory(provenanceFolder(stateDir))
   await writeDurably(allowedPath(stateDir, run), async (file) => {
     await file.writeFile([...allowed].join('\n'))
   })
@@ -326,10 +326,10 @@ export async function forgetHiddenRows(run: Run): Promise<void> {
 }
 
 /** Compares the server and blockchain too, because collections on different ones can have the same address. */
-const isInCollection = (run: Run, { origin, blockchain, contract }: CollectionPlace): boolean =>
+const isInCollection = (run: Run, { origin, blockchain, contract }: CollectionLocation): boolean =>
   run.origin === origin && run.blockchain === blockchain && isSameAddress(run.contractAddress, contract)
 
-type CollectionPlace = Pick<UnrevealedDrop, 'origin' | 'blockchain' | 'contract'>
+type CollectionLocation = Pick<UnrevealedDrop, 'origin' | 'blockchain' | 'contract'>
 
 /** Returns the runs that have this commitment. */
 const findRunsOfDrop = async (stateDir: string, { provenance }: Pick<UnrevealedDrop, 'provenance'>): Promise<Run[]> =>

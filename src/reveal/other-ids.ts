@@ -36,11 +36,13 @@ export async function refuseOtherIds(
 ): Promise<void> {
   const changed = await mintedSlots(source, options, rows, slots)
   if (changed.length === 0) return
-  const named = changed.slice(0, MAX_LISTED_ROWS).map(({ slot, line }) => `line ${line} was minted as slot ${slot}`)
+  const listedRows = changed
+    .slice(0, MAX_LISTED_ROWS)
+    .map(({ slot, line }) => `line ${line} was minted as slot ${slot}`)
   const more = changed.length > MAX_LISTED_ROWS ? ', …' : ''
   throw new GdnError(
     'edited_rows',
-    `IDs of the shuffled drop were changed after the mint: ${named.join(', ')}${more}`,
+    `IDs of the shuffled drop were changed after the mint: ${listedRows.join(', ')}${more}`,
     {
       place: { file: options.manifestPath ?? undefined, line: changed[0]?.line },
       hint: 'Nothing was sent. Restore the IDs, because gdn finds the NFT of a row only by its ID. To mint more rows, use another manifest.',

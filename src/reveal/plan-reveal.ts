@@ -272,9 +272,9 @@ const MAX_LISTED_ROWS = 10
 const MAX_LISTED_SKIPPED_ROWS = 100
 
 function otherRowsError(file: string | null, moved: readonly { line: number; row: string }[]): GdnError {
-  const named = moved.slice(0, MAX_LISTED_ROWS).map(({ line, row }) => `line ${line} was minted as row ${row}`)
+  const listedRows = moved.slice(0, MAX_LISTED_ROWS).map(({ line, row }) => `line ${line} was minted as row ${row}`)
   const more = moved.length > MAX_LISTED_ROWS ? ', …' : ''
-  return new GdnError('refused', `the manifest differs from the one that was minted: ${named.join(', ')}${more}`, {
+  return new GdnError('refused', `the manifest differs from the one that was minted: ${listedRows.join(', ')}${more}`, {
     place: { file: file ?? undefined, line: moved[0]?.line },
     hint: 'Nothing was sent. Restore the manifest.',
     details: { rows: moved.slice(0, 100), count: moved.length },

@@ -80,7 +80,7 @@ export async function mintedUri(chain: Pick<ChainReader, 'storageAt'>, to: strin
   return uri
 }
 
-export async function readFile(storage: StorageReader, url: string): Promise<Metadata> {
+export async function readMetadataFile(storage: StorageReader, url: string): Promise<Metadata> {
   const stored = await storage.readJson(url)
   if (stored.kind === 'failed') throw new UnreadableError(stored.message)
   if (stored.kind === 'missing') {

@@ -37,8 +37,8 @@ export async function createRowLookup({
   const url = await computeIpfsUrl(leaves)
   let bySalt: Map<unknown, number> | undefined
   return (metadata) => {
-    const named = findLeavesUrl(metadata)
-    if (named !== undefined) return named === url ? Number(Object(metadata)[PROVENANCE_ROW]) : null
+    const leavesUrl = findLeavesUrl(metadata)
+    if (leavesUrl !== undefined) return leavesUrl === url ? Number(Object(metadata)[PROVENANCE_ROW]) : null
     const salt = readSalt(metadata)
     if (salt === undefined) return null
     bySalt ??= new Map(parseLeaves(leaves).map((_, at) => [deriveSalt(seed, at + 1).toString('hex'), at + 1]))

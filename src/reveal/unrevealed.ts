@@ -8,7 +8,7 @@ import type { BatchOptions, RowCounts, Run } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
 import { GdnError, messageOf, type Place } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
-import { makePrivateFolder } from '../core/private-file.ts'
+import { makePrivateDirectory } from '../core/private-file.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE, PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
@@ -76,7 +76,7 @@ export const contentsPath = (stateDir: string, provenance: string): string =>
 /** Stores the leaves file and the content hashes of a commitment. */
 export async function storeLeaves(stateDir: string, { commitment, rowContentHashes }: ReadCommitment): Promise<void> {
   const { provenance, leaves } = commitment
-  await makePrivateFolder(provenanceFolder(stateDir))
+  await makePrivateDirectory(provenanceFolder(stateDir))
   for (const [path, content] of [
     [contentsPath(stateDir, provenance), rowContentHashes],
     [leavesPath(stateDir, provenance), leaves],

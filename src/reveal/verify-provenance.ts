@@ -14,8 +14,8 @@ import {
   type ProofSources,
   parseRowNumber,
   readBytes,
-  readFile,
   readFirstTokenId,
+  readMetadataFile,
   requireData,
   UnreadableError,
 } from './proof-reads.ts'
@@ -79,10 +79,10 @@ async function verify(
   if (returned === null) throw new GdnError('not_found', `${to} has no token ${tokenId}`)
   const uri = decodeString(returned)
   if (uri === null) throw new UnreadableError('the token has no token URI')
-  const file = await readFile(storage, uri)
+  const file = await readMetadataFile(storage, uri)
   // An NFT that was never updated and has no row number was minted revealed.
   if (!updated && !Object.hasOwn(file, PROVENANCE_ROW) && !Object.hasOwn(file, PROVENANCE_SALT)) return { kind: 'none' }
-  const minted = await readFile(storage, await mintedUri(chain, to, id))
+  const minted = await readMetadataFile(storage, await mintedUri(chain, to, id))
   const { [PROVENANCE]: url, [PROVENANCE_ROW]: rowText } = minted
   if (typeof url !== 'string' || typeof rowText !== 'string') {
     if (!Object.hasOwn(file, PROVENANCE_SALT)) return { kind: 'none' }

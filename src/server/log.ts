@@ -9,10 +9,10 @@ export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug'
  * this interface.
  */
 export interface Log {
-  debug(facts: object, message: string): void
-  info(facts: object, message: string): void
-  warn(facts: object, message: string): void
-  error(facts: object, message: string): void
+  debug(logFields: object, message: string): void
+  info(logFields: object, message: string): void
+  warn(logFields: object, message: string): void
+  error(logFields: object, message: string): void
 }
 
 const SECRET_FIELDS = [

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { GdnError } from '../core/errors.ts'
 import { sleep } from '../core/time.ts'
 import { openDataDir } from './data-dir/open.ts'
-import { type DatabasePlace, resolveDatabaseSettings } from './settings/database.ts'
+import { type DatabaseLocation, resolveDatabaseSettings } from './settings/database.ts'
 import { appliedMigrations } from './store/migrate.ts'
 import { openStore, type Store } from './store/open-store.ts'
 import { toDatabaseError } from './store/postgres/gone.ts'
@@ -23,7 +23,7 @@ const CREATION_CHECK_MS = 50
  * @throws GdnError `data_dir`; for PostgreSQL `unreachable`, `invalid_config`.
  */
 export async function withDatabase<Result>(
-  place: DatabasePlace,
+  place: DatabaseLocation,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
   const store = await openDatabase(place)
@@ -43,7 +43,7 @@ interface OpenOptions {
 
 /** Opens a backend's database for administration. */
 export async function openDatabase(
-  place: DatabasePlace,
+  place: DatabaseLocation,
   { createIfMissing = false }: OpenOptions = {},
 ): Promise<Store> {
   const postgres = await resolveDatabaseSettings(place)

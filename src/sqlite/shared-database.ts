@@ -195,11 +195,11 @@ export class SharedDatabase {
   #busyError(cause: unknown): GdnError {
     const { path, findLockHolder } = this.#options
     const pids = lockHolders(path)
-    const named = pids.length > 0 ? `pid ${pids.join(', ')}` : (findLockHolder?.() ?? null)
-    const who = named === null ? 'another process' : `another process (${named})`
+    const holder = pids.length > 0 ? `pid ${pids.join(', ')}` : (findLockHolder?.() ?? null)
+    const who = holder === null ? 'another process' : `another process (${holder})`
     return new GdnError('run_busy', `${path}: ${who} holds its lock and makes no progress`, {
       hint:
-        named === null
+        holder === null
           ? 'Continue or end that process, then run the same command again.'
           : `If that process is stopped, continue it with \`kill -CONT <pid>\` or end it, then run the same command again.`,
       details: { pids },

@@ -135,9 +135,10 @@ export function sharedRows(
         AND NOT (c.key LIKE 'row:%' AND x.key LIKE 'row:%' AND c.body IS NULL AND substr(c.key, 1, 24) = substr(x.key, 1, 24))`,
     which.lists === 1 ? 1 : 0,
   )
-  const named = which.hasNames || hasPinnedNames(sql, id) ? findRowsWithOtherNames(sql, columns, which.lists) : []
+  const rowsWithOtherNames =
+    which.hasNames || hasPinnedNames(sql, id) ? findRowsWithOtherNames(sql, columns, which.lists) : []
   sql.script('DROP INDEX temp.checked_by_portable')
-  return [...shared, ...equals, ...named]
+  return [...shared, ...equals, ...rowsWithOtherNames]
 }
 
 /** Returns the rows that differ only in an ENS name and its address, or in two names of the same address. */
@@ -246,14 +247,14 @@ export function repeatedRows(
     `SELECT ${columns} FROM temp.minted_contents m JOIN temp.checked c ON c.portable = m.portable AND c.key <> m.key`,
   )
   const isNamed = which.hasNames || hasPinnedNames(sql, id)
-  const named = isNamed
+  const rowsWithOtherNames = isNamed
     ? sql.all<RepeatedRow>(
         `SELECT ${columns} FROM temp.minted_contents m JOIN temp.checked c
             ON coalesce(c.plain, c.portable) = coalesce(m.plain, m.portable) AND c.key <> m.key
           WHERE c.portable <> m.portable`,
       )
     : []
-  return [...found, ...named]
+  return [...found, ...rowsWithOtherNames]
 }
 
 /** Matches operations that may have an NFT, unless the NFT was burned. */

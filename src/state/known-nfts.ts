@@ -54,14 +54,14 @@ export function findRequestsWithMissingNfts(
  * ID was already assigned to a row or a command, was excluded, or was in the collection at counter `listedAt`.
  *
  * @param listedAt null to skip the check of the collection
- * @param named the ID of the request if its rows have reference IDs, because the response may contain the NFT of such a
- *   row's earlier request
+ * @param requestId the ID of the request if its rows have reference IDs, because the response may contain the NFT of
+ *   such a row's earlier request
  */
 export function findUnassignable(
   sql: Sql,
   collection: number,
   ids: readonly string[],
-  { listedAt, named }: { listedAt: number | null; named: number | null },
+  { listedAt, requestId }: { listedAt: number | null; requestId: number | null },
 ): string | null {
   const row = sql.get<{ id: string }>(
     `SELECT j.value AS id FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM nfts n WHERE n.nft_gdn_id = j.value
@@ -71,7 +71,7 @@ export function findUnassignable(
         AND (k.content = '' OR k.counter <= ?))
       LIMIT 1`,
     JSON.stringify(ids),
-    named,
+    requestId,
     collection,
     listedAt ?? -1,
   )

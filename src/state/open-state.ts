@@ -1,8 +1,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { syncFolder } from '../core/durable-file.ts'
+import { syncDirectory } from '../core/durable-file.ts'
 import { GdnError } from '../core/errors.ts'
-import { ensurePrivateFile, makePrivateFolder, refuseForeignFolder } from '../core/private-file.ts'
+import { ensurePrivateFile, makePrivateDirectory, refuseForeignDirectory } from '../core/private-file.ts'
 import type { RawDatabase } from '../sqlite/driver.ts'
 import { SharedDatabase, type SharedDatabaseOptions, type Sql } from '../sqlite/shared-database.ts'
 import { hasTemporaryFolder } from '../sqlite/temporary-folder.ts'
@@ -188,14 +188,14 @@ export async function openState(stateDir: string, options: OpenStateOptions = {}
   const path = statePath(stateDir)
   try {
     if (!existsSync(stateDir)) {
-      await makePrivateFolder(stateDir)
+      await makePrivateDirectory(stateDir)
       // SQLite syncs the entries in the directory, but not the directory's own entry in its parent.
-      await syncFolder(dirname(stateDir))
+      await syncDirectory(dirname(stateDir))
     }
     const hadJournal = existsSync(`${path}-journal`)
     // Read the state first, so that a state that gdn refuses stays unchanged.
     if (existsSync(path)) (await openReader(stateDir, options)).state.close()
-    await refuseForeignFolder(stateDir, { code: 'data_dir' })
+    await refuseForeignDirectory(stateDir, { code: 'data_dir' })
     ensurePrivateFile(path)
     const seal = new CopySeal(path)
     let state: State | null = null
@@ -246,7 +246,7 @@ export async function openStateIfExists(stateDir: string, options: OpenStateOpti
 }
 
 async function openReader(stateDir: string, { open, signal }: OpenStateOptions) {
-  await refuseForeignFolder(stateDir, { code: 'data_dir' })
+  await refuseForeignDirectory(stateDir, { code: 'data_dir' })
   const state = new StateReader(stateDir, { pragmas: readerPragmas(), open })
   try {
     return { state, version: await state.version(signal) }

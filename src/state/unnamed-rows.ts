@@ -53,7 +53,7 @@ export function nftsWithRows(sql: Sql, { id, scope }: Drop, rows: RowLocation, n
  * Returns whether a run has sent rows with an ID, and the manifest has rows without an ID that the run has not sent.
  */
 export function hasAddedRowsWithoutId(sql: Sql, { id, scope }: Drop, rows: RowLocation): boolean {
-  const named = sql.get(
+  const rowWithId = sql.get(
     "SELECT 1 FROM operations WHERE run_id = ? AND released_at IS NULL AND substr(identity, ?, 3) = 'id:' LIMIT 1",
     ...[id, scope.length + 1],
   )
@@ -62,7 +62,7 @@ export function hasAddedRowsWithoutId(sql: Sql, { id, scope }: Drop, rows: RowLo
       WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL) LIMIT 1`,
     ...[id, scope],
   )
-  return named !== undefined && added !== undefined
+  return rowWithId !== undefined && added !== undefined
 }
 
 /** Returns whether any run in these collections has sent rows without an ID. */

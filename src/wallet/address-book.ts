@@ -4,7 +4,7 @@ import { platform } from 'node:process'
 import { checksumAddress } from '../api/address.ts'
 import { GdnError, messageOf, type Place } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
-import { refuseForeignFolder } from '../core/private-file.ts'
+import { refuseForeignDirectory } from '../core/private-file.ts'
 import { shellWord } from '../core/shell-word.ts'
 import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
 import { parseKeystore } from '../keystore/parse.ts'
@@ -82,7 +82,7 @@ export interface AddressBook {
   list(): KnownWallet[]
 }
 
-export interface AddressBookPlace {
+export interface AddressBookOptions {
   /** The wallet folder, which doesn't need to exist. */
   folder: string
   stateDir: string
@@ -90,7 +90,7 @@ export interface AddressBookPlace {
 }
 
 /** Opens the address book. Saved addresses and groups are read once. */
-export async function openAddressBook({ folder, stateDir, signal }: AddressBookPlace): Promise<AddressBook> {
+export async function openAddressBook({ folder, stateDir, signal }: AddressBookOptions): Promise<AddressBook> {
   const saved = new Map<string, SavedAddress>()
   const savedAsGroup = new Map<string, SavedGroup>()
   let problem: GdnError | null = null
@@ -212,7 +212,7 @@ async function readSavedAddresses(stateDir: string, signal: AbortSignal | undefi
 
 /** Refuses a state database that other users can change, because they could replace the receiver of an NFT. */
 async function refuseOpenFile(path: string): Promise<void> {
-  await refuseForeignFolder(path, { code: 'data_dir' })
+  await refuseForeignDirectory(path, { code: 'data_dir' })
   if (platform === 'win32' || (statSync(path).mode & 0o022) === 0) return
   throw new GdnError('data_dir', `${path} is writable by others, who could change saved addresses`, {
     hint: `Run \`chmod 600 ${shellWord(path)}\`.`,

@@ -29,15 +29,15 @@ export function readWalletResponse(body: Uint8Array): ServiceWallet | { ok: fals
     const field = issue?.path.join('.') || 'the whole'
     return invalidResponse(`does not match the API's schema: ${terminalText(field)} is invalid`)
   }
-  const { address: named, private_key } = parsed.data.wallet
+  const { address: statedAddress, private_key } = parsed.data.wallet
   const privateKey = readPrivateKey(private_key)
   if (privateKey === null) return invalidResponse('has a private_key that is not 32 bytes in hex')
   const bytes = privateKeyBytes(privateKey)
   const derived = deriveAddress(bytes)
   bytes.fill(0)
   if (derived === null) return invalidResponse('has a private_key that is invalid for this curve')
-  if (isSameAddress(named, derived)) return { ok: true, address: checksumAddress(derived), privateKey }
+  if (isSameAddress(statedAddress, derived)) return { ok: true, address: checksumAddress(derived), privateKey }
   return invalidResponse(
-    `has the address ${terminalText(named.slice(0, 100))}, but its key belongs to ${checksumAddress(derived)}`,
+    `has the address ${terminalText(statedAddress.slice(0, 100))}, but its key belongs to ${checksumAddress(derived)}`,
   )
 }

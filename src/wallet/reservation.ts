@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, lstatSync } from 'node:fs'
 import { type FileHandle, link, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { syncFolder } from '../core/durable-file.ts'
+import { syncDirectory } from '../core/durable-file.ts'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import { linkNew, NO_LINKS } from '../core/new-file.ts'
 import { isAlive, ownIdentity, type ProcessIdentity } from '../core/process-identity.ts'
@@ -19,7 +19,7 @@ import { nameTakenError, refuseKeystore } from './new-names.ts'
  */
 const RESERVED_BYTES = 4096
 const MAX_COPIES = 100
-const MAX_TRIES = 5
+const MAX_ATTEMPTS = 5
 
 /** A reserved name for a future wallet, with disk space for its keystore. */
 export interface NameReservation {
@@ -73,7 +73,7 @@ export async function reserve(folder: string, name: string): Promise<NameReserva
   try {
     // Check again, because the earlier owner of the draft may have given the name to a keystore.
     refuseKeystore(folder, name)
-    await syncFolder(folder)
+    await syncDirectory(folder)
   } catch (error) {
     await release()
     throw error instanceof GdnError ? error : cantWriteError(draft, error)
@@ -92,7 +92,7 @@ export async function reserve(folder: string, name: string): Promise<NameReserva
       for (let copy = 1; copy <= MAX_COPIES; copy++) {
         const at = copy === 1 ? path : keystorePath(folder, `${name}-${copy}`)
         if (!(await linkNew(draft, at, text))) continue
-        await syncFolder(folder)
+        await syncDirectory(folder)
         await release()
         return at
       }
@@ -119,7 +119,7 @@ async function takeDraft(folder: string, name: string): Promise<FileHandle> {
     file = await open(temp, 'wx', 0o600)
     await file.write(JSON.stringify({ reserved_by: await ownIdentity() }).padEnd(RESERVED_BYTES), 0)
     await file.sync()
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (await claimDraft(temp, draft)) return file
       await clearReservation(folder, name)
     }
@@ -170,7 +170,7 @@ export async function clearReservation(folder: string, name: string): Promise<vo
   }
   const path = keystorePath(folder, name)
   if (isKeystore(text) && (await linkNew(draft, path, text))) {
-    await syncFolder(folder)
+    await syncDirectory(folder)
     await rm(draft, { force: true })
     throw nameTakenError(name, path)
   }

@@ -4,7 +4,7 @@ import { createIo } from '../../src/cli/io/io.ts'
 import { reportError } from '../../src/cli/render/report-error.ts'
 import { writeDurably } from '../../src/core/durable-file.ts'
 import { writeNewFile } from '../../src/core/new-file.ts'
-import { makePrivateFolder, writePrivateFile } from '../../src/core/private-file.ts'
+import { makePrivateDirectory, writePrivateFile } from '../../src/core/private-file.ts'
 import { createSmallDisk } from '../helpers/small-disk.ts'
 
 const CONTENT = 'x'.repeat(200_000)
@@ -30,7 +30,7 @@ describe('a full disk', () => {
 })
 
 test('a folder that cannot be created is reported with its path, and not as an unexpected failure', async () => {
-  const below: unknown = await makePrivateFolder('/dev/null/gdn').catch((reason: unknown) => reason)
+  const below: unknown = await makePrivateDirectory('/dev/null/gdn').catch((reason: unknown) => reason)
   expect(await reported(below)).toMatch(
     /^error: \/dev\/null\/gdn: a part of its path is not a directory\n {2}Check the path\.\n/,
   )
@@ -41,7 +41,7 @@ test('a folder that cannot be created is reported with its path, and not as an u
 
 // Node 20's recursive mkdir retries it endlessly, in a thread that no signal ends.
 test.runIf(process.platform === 'linux')('a folder in /proc is rejected without retrying forever', async () => {
-  const error: unknown = await makePrivateFolder('/proc/gdn/state').catch((reason: unknown) => reason)
+  const error: unknown = await makePrivateDirectory('/proc/gdn/state').catch((reason: unknown) => reason)
   expect(await reported(error)).toMatch(/^error: \/proc\/gdn: the directory can't be created/)
 })
 

@@ -10,8 +10,8 @@ import {
   openToAppend,
   readPrivateFile,
   readPrivateText,
-  refuseForeignFolder,
-  refuseOpenFolder,
+  refuseForeignDirectory,
+  refuseOpenDirectory,
   writePrivateFile,
 } from '../../src/core/private-file.ts'
 import { mkfifo } from '../cli/mkfifo.ts'
@@ -144,43 +144,43 @@ describe('a folder for secrets', () => {
     const ours = join(dir, 'open', 'gdn')
     await mkdir(ours, { recursive: true })
     await chmod(join(dir, 'open'), 0o777)
-    await expect(refuseOpenFolder(ours)).rejects.toMatchObject({ hint: `Run \`chmod o-w ${join(dir, 'open')}\`.` })
+    await expect(refuseOpenDirectory(ours)).rejects.toMatchObject({ hint: `Run \`chmod o-w ${join(dir, 'open')}\`.` })
     // The sticky bit, as on /tmp.
     await chmod(join(dir, 'open'), 0o1777)
-    await refuseOpenFolder(ours)
+    await refuseOpenDirectory(ours)
   })
 
   test('behind a link is checked at its own location and at that of the link', async () => {
     await mkdir(join(dir, 'open', 'gdn'), { recursive: true })
     await chmod(join(dir, 'open'), 0o777)
     await symlink(join(dir, 'open', 'gdn'), join(dir, 'link'))
-    await expect(refuseOpenFolder(join(dir, 'link'))).rejects.toThrow('is world-writable')
+    await expect(refuseOpenDirectory(join(dir, 'link'))).rejects.toThrow('is world-writable')
     await mkdir(join(dir, 'closed'), { mode: 0o700 })
     await symlink(join(dir, 'closed'), join(dir, 'open', 'link'))
-    await expect(refuseOpenFolder(join(dir, 'open', 'link'))).rejects.toThrow('is world-writable')
+    await expect(refuseOpenDirectory(join(dir, 'open', 'link'))).rejects.toThrow('is world-writable')
   })
 
   test('a folder for secrets that does not exist is checked by its parents', async () => {
-    await refuseOpenFolder(join(dir, 'none', 'gdn'))
+    await refuseOpenDirectory(join(dir, 'none', 'gdn'))
     await chmod(dir, 0o777)
-    await expect(refuseOpenFolder(join(dir, 'none', 'gdn'))).rejects.toThrow('is world-writable')
+    await expect(refuseOpenDirectory(join(dir, 'none', 'gdn'))).rejects.toThrow('is world-writable')
   })
 
   test('a folder for secrets of a backend may be below a world-writable one, as with volumes, and must belong to its user', async () => {
     if (getuid?.() === 0) await chown(dir, 12_345, 12_345)
     const { uid } = await stat(dir)
     await chmod(dir, 0o777)
-    await refuseForeignFolder(dir, { uid })
-    await expect(refuseForeignFolder(dir, { uid: uid + 1 })).rejects.toThrow('belongs to another user')
+    await refuseForeignDirectory(dir, { uid })
+    await expect(refuseForeignDirectory(dir, { uid: uid + 1 })).rejects.toThrow('belongs to another user')
   })
 
   test('a folder for secrets of another user is rejected, except for root', async () => {
     // A folder of root is trusted. As root, the test first gives it to another user.
     if (getuid?.() === 0) await chown(dir, 12_345, 12_345)
     const { uid } = await stat(dir)
-    await refuseOpenFolder(dir, { uid })
-    await refuseOpenFolder(dir, { uid: 0 })
-    await expect(refuseOpenFolder(dir, { uid: uid + 1 })).rejects.toThrow('belongs to another user')
+    await refuseOpenDirectory(dir, { uid })
+    await refuseOpenDirectory(dir, { uid: 0 })
+    await expect(refuseOpenDirectory(dir, { uid: uid + 1 })).rejects.toThrow('belongs to another user')
   })
 })
 

@@ -14,7 +14,7 @@ setMaxListeners(0, never)
 
 describe('requests to one origin', () => {
   test('run up to the limit, in order of arrival, without delaying other origins', async () => {
-    const pace = createPace({ atOnce: 3, apartMs: 0 })
+    const pace = createPace({ maxConcurrent: 3, apartMs: 0 })
     const order: number[] = []
     let active = 0
     let most = 0
@@ -38,14 +38,14 @@ describe('requests to one origin', () => {
   })
 
   test('start at the minimum interval', async () => {
-    const pace = createPace({ atOnce: 100, apartMs: 10 })
+    const pace = createPace({ maxConcurrent: 100, apartMs: 10 })
     const since = performance.now()
     await Promise.all(Array.from({ length: 21 }, () => pace.enter('a', never)))
     expect(performance.now() - since).toBeGreaterThan(190)
   })
 
   test('release their place in the queue when they are aborted', async () => {
-    const pace = createPace({ atOnce: 1, apartMs: 0 })
+    const pace = createPace({ maxConcurrent: 1, apartMs: 0 })
     const leave = await pace.enter('a', never)
     const stop = new AbortController()
     const given = pace.enter('a', stop.signal)
@@ -58,7 +58,7 @@ describe('requests to one origin', () => {
 
   test('requests wait for the delay of the origin, at most five minutes', async () => {
     let now = 0
-    const pace = createPace({ atOnce: 6, apartMs: 20 }, () => now)
+    const pace = createPace({ maxConcurrent: 6, apartMs: 20 }, () => now)
     pace.pause('a', 3_600_000)
     expect(pace.delayMs('a')).toBeGreaterThanOrEqual(300_000)
     expect(pace.delayMs('a')).toBeLessThan(301_000)
@@ -68,7 +68,7 @@ describe('requests to one origin', () => {
   })
 
   test('get different start times after a delay', async () => {
-    const pace = createPace({ atOnce: 6, apartMs: 20 }, () => 0)
+    const pace = createPace({ maxConcurrent: 6, apartMs: 20 }, () => 0)
     pace.pause('a', 1000)
     const times = Array.from({ length: 10_000 }, () => pace.delayMs('a'))
     for (const [i, time] of times.slice(1).entries()) expect(time - (times[i] ?? 0)).toBeCloseTo(20)
@@ -79,7 +79,7 @@ describe('requests to one origin', () => {
     const step = fc.record({ origin: fc.constantFrom('a', 'b'), ms: fc.nat(8), giveUp: fc.boolean(), pause: fc.nat(5) })
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
-        const pace = createPace({ atOnce: 2, apartMs: 1 })
+        const pace = createPace({ maxConcurrent: 2, apartMs: 1 })
         const active = new Map<string, number>()
         let done = 0
         await Promise.all(
@@ -116,7 +116,7 @@ describe('a fetcher with a pace', () => {
   let pace: Pace
   beforeEach(async () => {
     internet = await pretendInternet()
-    pace = createPace({ atOnce: 2, apartMs: 5 })
+    pace = createPace({ maxConcurrent: 2, apartMs: 5 })
     fetcher = make()
   })
   afterEach(async () => {
@@ -199,7 +199,7 @@ describe('a fetcher with a pace', () => {
       else if (request.url === '/unread') response.write(Buffer.alloc(100_000, 1))
       else if (request.url !== '/silent') response.end('a file')
     }
-    pace = createPace({ atOnce: 1, apartMs: 5 })
+    pace = createPace({ maxConcurrent: 1, apartMs: 5 })
     const impatient = make(1000)
     for (const path of ['404', 'cut', 'html', 'silent']) {
       await expect(impatient.fetchFile(`http://files.example/${path}`)).rejects.toThrow()
@@ -212,7 +212,7 @@ describe('a fetcher with a pace', () => {
   })
 
   test('does not limit private origins that are allowed', async () => {
-    pace = createPace({ atOnce: 1, apartMs: 10_000 })
+    pace = createPace({ maxConcurrent: 1, apartMs: 10_000 })
     await fetcher.close()
     fetcher = make(60_000, true)
     for (let i = 0; i < 5; i++) expect(await read(`${internet.localUrl}/${i}`)).toBe(6)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { FetchFailure } from '../../src/files/failure.ts'
+import { toFetchFailure } from '../../src/files/fetch-error.ts'
 import { createCheckedLookup } from '../../src/files/lookup.ts'
-import { explainError } from '../../src/files/reasons.ts'
 import { checkTarget } from '../../src/files/target.ts'
 
 describe('a redirect', () => {
@@ -65,14 +65,14 @@ describe('a network error', () => {
     ['EMADEUP', 'could not be fetched', false],
     ['constructor', 'could not be fetched', false],
   ])('with %s means: %s', (code, says, isLasting) => {
-    const failure = explainError(coded(code), 'https://files.example/')
+    const failure = toFetchFailure(coded(code), 'https://files.example/')
     expect(failure).toBeInstanceOf(FetchFailure)
     expect(failure).toMatchObject({ message: `https://files.example/ ${says}`, isLasting })
   })
 
   test('is found in a cause, and in the attempts on several addresses', () => {
     const wrapped = new TypeError('fetch failed', { cause: new AggregateError([coded('EHOSTUNREACH')]) })
-    expect(explainError(wrapped, 'x').message).toBe("x can't be reached")
+    expect(toFetchFailure(wrapped, 'x').message).toBe("x can't be reached")
   })
 
   test('from the resolver may be any thrown value', async () => {

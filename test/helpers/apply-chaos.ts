@@ -28,9 +28,9 @@ const BLOCK_MS = 60
 const REORG_SHARE = 0.05
 /** Less than the depth of finality. */
 const DEEPEST_REORG = 5
-const READS_AT_ONCE = 50
+const MAX_CONCURRENT_READS = 50
 /** Number of times a command that chaos made fail is tried. */
-const TRIES = 40
+const MAX_ATTEMPTS = 40
 
 export interface ApplyChaosOptions {
   rows: number
@@ -241,7 +241,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
   const atOnce = async <Item>(items: readonly Item[], work: (item: Item) => Promise<void>) => {
     const left = [...items]
     await Promise.all(
-      Array.from({ length: READS_AT_ONCE }, async () => {
+      Array.from({ length: MAX_CONCURRENT_READS }, async () => {
         for (let item = left.pop(); item !== undefined; item = left.pop()) await work(item)
       }),
     )
@@ -255,7 +255,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
       if (exitCode === 0) return
       if (process.env.GDN_CHAOS_LOG) process.stderr.write(`${argv[0]} ended with ${exitCode}: ${stderr.slice(-1500)}\n`)
       expect(exitCode, stderr).not.toBe(2)
-      expect(tries, stderr).toBeLessThan(TRIES)
+      expect(tries, stderr).toBeLessThan(MAX_ATTEMPTS)
     }
   }
 

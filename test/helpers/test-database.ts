@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import pg from 'pg'
 import { Secret } from '../../src/core/secret.ts'
-import type { DatabasePlace } from '../../src/server/settings/database.ts'
-import type { ChainPlace } from '../../src/server/setup/with-chain.ts'
+import type { DatabaseLocation } from '../../src/server/settings/database.ts'
+import type { ChainOptions } from '../../src/server/setup/with-chain.ts'
 import { openStore, type Store } from '../../src/server/store/open-store.ts'
 
 /** Databases that replace the SQLite file, by data dir. */
@@ -71,13 +71,13 @@ export async function openTestStore(dataDir: string): Promise<Store> {
 }
 
 /** The database of a data dir in the form that administration functions expect. */
-export async function placeOf(dataDir: string): Promise<DatabasePlace> {
+export async function placeOf(dataDir: string): Promise<DatabaseLocation> {
   const url = await databaseUrlOf(dataDir)
   return url === undefined ? { dataDir } : { dataDir, database: { url: new Secret(url) } }
 }
 
 /** The same with a network in its configuration. */
-export const chainPlaceOf = async (dataDir: string): Promise<ChainPlace> => ({
+export const chainPlaceOf = async (dataDir: string): Promise<ChainOptions> => ({
   ...(await placeOf(dataDir)),
   credentialsDirectory: undefined,
   signal: new AbortController().signal,

@@ -392,7 +392,11 @@ async function judge(edits: readonly Edit[], named = edits.length): Promise<stri
     for (const [position, [from, to, field = 'title']] of edits.entries()) {
       if (from !== to) addChanges(sql, position, [{ action: 'update', fields: [{ field, from, to }] }])
     }
-    return refuseExchanged(sql, { name: 'drop', setId: null } as Drop, { rows: 'draft', named, isAllowed: false }).notes
+    return refuseExchanged(sql, { name: 'drop', setId: null } as Drop, {
+      rows: 'draft',
+      rowsWithNfts: named,
+      isAllowed: false,
+    }).notes
   })
 }
 

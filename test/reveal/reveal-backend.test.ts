@@ -207,7 +207,7 @@ test('commits to a manifest once, on every machine', { tags: ['promise'] }, asyn
   expect(provenances).toHaveLength(1)
 })
 
-test('mints nothing as it is where the manifest is minted unrevealed', async () => {
+test('rejects a plain mint of a manifest that was minted unrevealed', async () => {
   const collection = await collectionOf()
   const one = await minted(collection)
   expect((await one.run(['batch', 'mint'], ROWS)).error).toMatchObject({ code: 'refused' })
@@ -733,7 +733,7 @@ test.each<[string, string, string]>([
   expect(error).toMatchObject({ code: 'invalid_manifest', message: expect.stringContaining(why) })
 })
 
-test('keeps nothing of the rows in the state but what is sent', async () => {
+test('the state has no values of unrevealed rows', async () => {
   const one = await minted(await collectionOf())
   const files = await readdir(one.path(''), { recursive: true })
   const leaves = files.filter((name) => /provenance\/0x[0-9a-f]{64}\.txt$/.test(name))

@@ -1,6 +1,7 @@
+import { inspect } from 'node:util'
 import { afterAll, expect, it } from 'vitest'
 import { sleep } from '../../src/core/time.ts'
-import { freshDataDir, withStore } from '../helpers/backend.ts'
+import { freshDataDir, until, withStore } from '../helpers/backend.ts'
 import { type ChildBackend, startedChild } from '../helpers/backend-child.ts'
 import { report, seededRandom } from '../helpers/seed.ts'
 import { balanceOf, readChain, readMint, SOLANA_COLLECTION, solanaWallet } from '../helpers/solana.ts'
@@ -27,27 +28,28 @@ it(`mints each of ${NFTS} NFTs once although the backend is killed at random mom
   dirs.push(dir)
   let backend: ChildBackend | null = await startedChild(dir.path)
 
-  /** Sends the same bytes with the same key until it gets a response. */
+  /** Sends the same bytes with the same key until it gets a response. Fails if the response isn't 200. */
   const ask = async (path: string, body: unknown, key?: string): Promise<Answer> => {
-    for (;;) {
-      try {
-        if (backend === null) throw new Error('not running')
-        const response = await fetch(`${backend.url}/api/v1/${path}`, {
-          method: 'POST',
-          headers: {
-            'content-type': 'application/json',
-            'x-api-key': backend.apiKey,
-            ...(key === undefined ? {} : { 'idempotency-key': key }),
-          },
-          body: JSON.stringify(body),
-          signal: AbortSignal.timeout(5000),
-        })
-        if (response.status === 200) return (await response.json()) as Answer
-        throw new Error(`${response.status}`)
-      } catch {
-        await sleep(10)
-      }
+    const attempt = async (): Promise<{ status: number; json: unknown } | null> => {
+      if (backend === null) return null
+      const response = await fetch(`${backend.url}/api/v1/${path}`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'x-api-key': backend.apiKey,
+          ...(key === undefined ? {} : { 'idempotency-key': key }),
+        },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(5000),
+      })
+      return { status: response.status, json: await response.json() }
     }
+    const response = await until(
+      () => attempt().catch(() => null),
+      (response) => response !== null,
+    )
+    if (response?.status !== 200) throw new Error(`${path} returned ${inspect(response)}`)
+    return response.json as Answer
   }
 
   const receiver = (index: number) => solanaWallet(index % 5)
@@ -81,11 +83,10 @@ it(`mints each of ${NFTS} NFTs once although the backend is killed at random mom
     backend = await startedChild(dir.path)
   }
   const { contract_address, accepted } = await dropping
-  let { nfts } = await ask('getnfts', { nft_gdn_ids: accepted })
-  for (const end = Date.now() + 60_000; nfts.some(({ status }) => status === 'initiated') && Date.now() < end; ) {
-    await sleep(50)
-    nfts = (await ask('getnfts', { nft_gdn_ids: accepted })).nfts
-  }
+  const { nfts } = await until(
+    () => ask('getnfts', { nft_gdn_ids: accepted }),
+    ({ nfts }) => nfts.every(({ status }) => status !== 'initiated'),
+  )
   await backend.kill('SIGTERM')
 
   expect(nfts.filter(({ status }) => status !== 'deployed')).toEqual([])

@@ -119,7 +119,7 @@ function pathsOf({ layers, oneOfOnes }: Art): Record<'images' | 'folders', Reado
 }
 
 /** @throws GdnError `invalid_input` with the location of `folder` in `art.yaml`, if the folder doesn't exist */
-async function checkFolder({ folder: path, namedFolder }: ArtLayer, named: ReadonlySet<string>): Promise<true> {
+async function checkFolder({ folder: path, namedFolder }: ArtLayer, usedPaths: ReadonlySet<string>): Promise<true> {
   if (namedFolder === null) return true
   const stats = await stat(path).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return null
@@ -128,26 +128,26 @@ async function checkFolder({ folder: path, namedFolder }: ArtLayer, named: Reado
   if (stats?.isDirectory()) return true
   const hint =
     'Correct the path of the folder in art.yaml, or create the folder. The path is relative to the folder of art.yaml.'
-  const message = stats === null ? await missingText(path, namedFolder.file, named) : 'is not a folder'
+  const message = stats === null ? await missingText(path, namedFolder.file, usedPaths) : 'is not a folder'
   throw imageError({ ...namedFolder, path }, message, hint)
 }
 
 /** Reads an image. If it is missing, the error suggests a similar file that `art.yaml` doesn't name. */
-async function readNamedImage(image: ImageFile, named: ReadonlySet<string>): Promise<Buffer> {
+async function readNamedImage(image: ImageFile, usedPaths: ReadonlySet<string>): Promise<Buffer> {
   return await readImageFile(image).catch(async (error: unknown) => {
     const isMissing = await stat(image.path).then(
       () => false,
       (cause: unknown) => systemCode(cause) === 'ENOENT',
     )
     if (!(error instanceof GdnError) || !isMissing) throw error
-    throw imageError(image, await missingText(image.path, image.file, named), error.hint)
+    throw imageError(image, await missingText(image.path, image.file, usedPaths), error.hint)
   })
 }
 
 /** @param shown the path as spelled in `art.yaml` */
-async function missingText(path: string, shown: string, named: ReadonlySet<string>): Promise<string> {
+async function missingText(path: string, shown: string, usedPaths: ReadonlySet<string>): Promise<string> {
   const folder = dirname(path)
-  const names = (await readdir(folder).catch(() => [])).filter((name) => !named.has(join(folder, name)))
+  const names = (await readdir(folder).catch(() => [])).filter((name) => !usedPaths.has(join(folder, name)))
   const full = names.find((name) => name.startsWith(`${basename(path)} #`))
   if (full !== undefined) {
     const text = JSON.stringify(posix.join(posix.dirname(shown), full))
@@ -157,8 +157,8 @@ async function missingText(path: string, shown: string, named: ReadonlySet<strin
   return `does not exist${near === undefined ? '' : `: did you mean ${quoted(posix.join(posix.dirname(shown), near))}?`}`
 }
 
-async function checkTrait(sharp: Sharp, image: ImageFile, named: ReadonlySet<string>): Promise<CheckedImage> {
-  const bytes = await readNamedImage(image, named)
+async function checkTrait(sharp: Sharp, image: ImageFile, usedPaths: ReadonlySet<string>): Promise<CheckedImage> {
+  const bytes = await readNamedImage(image, usedPaths)
   const size = await readSize(sharp, image, bytes)
   await checkDamage(image)
   return { image, size, sha256: sha256Hex(bytes) }
@@ -168,10 +168,10 @@ async function checkTrait(sharp: Sharp, image: ImageFile, named: ReadonlySet<str
 async function checkOneOfOne(
   sharp: Sharp,
   oneOfOne: OneOfOne,
-  named: ReadonlySet<string>,
+  usedPaths: ReadonlySet<string>,
 ): Promise<CheckedImage & { extension: string; canScale: boolean }> {
   const image: ImageFile = { ...oneOfOne, file: oneOfOne.image }
-  const bytes = await readNamedImage(image, named)
+  const bytes = await readNamedImage(image, usedPaths)
   const type = sniffContentType(bytes, '')
   if (!type.startsWith('image/')) throw imageError(image, 'is not an image')
   await checkDamage(image)

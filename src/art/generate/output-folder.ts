@@ -1,10 +1,10 @@
 import { appendFile, lstat, mkdir, readdir, readFile, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
-import { syncFolder } from '../../core/durable-file.ts'
+import { syncDirectory } from '../../core/durable-file.ts'
 import { GdnError, systemCode } from '../../core/errors.ts'
 import { withPathInErrors } from '../../core/file-error.ts'
-import { isFolder, pathExists } from '../../core/path-exists.ts'
+import { isDirectory, pathExists } from '../../core/path-exists.ts'
 import { quoted } from '../../core/quoted.ts'
 import { sha256Hex } from '../../core/sha256-hex.ts'
 import { shellWord } from '../../core/shell-word.ts'
@@ -92,9 +92,9 @@ export class DraftFolder {
    * @returns the path of the former folder; null if there was none
    */
   async publish(): Promise<string | null> {
-    await syncFolder(join(this.path, IMAGE_FOLDER))
+    await syncDirectory(join(this.path, IMAGE_FOLDER))
     await rm(join(this.path, JOURNAL_FILE), { force: true })
-    await syncFolder(this.path)
+    await syncDirectory(this.path)
     const former = await moveAside(this.#out)
     try {
       await rename(this.path, this.#out)
@@ -102,7 +102,7 @@ export class DraftFolder {
       if (former !== null) await rename(former, this.#out)
       throw error
     }
-    await syncFolder(dirname(this.#out))
+    await syncDirectory(dirname(this.#out))
     return former
   }
 }
@@ -143,7 +143,7 @@ export async function checkOutput(out: string): Promise<void> {
   if (Buffer.byteLength(basename(out)) > MAX_NAME_BYTES) {
     throw outputError(`the name of the folder has more than ${MAX_NAME_BYTES} bytes`, 'Use a shorter name.')
   }
-  if (!(await isFolder(dirname(out)))) {
+  if (!(await isDirectory(dirname(out)))) {
     throw outputError(
       `the folder ${quoted(dirname(out))} does not exist`,
       'Create the folder, or use a path in an existing folder.',
@@ -164,7 +164,7 @@ export async function checkOutput(out: string): Promise<void> {
     throw outputError(`${quoted(out)} is a symbolic link`, hint)
   }
   if (!(await pathExists(out))) return
-  if (!(await isFolder(out))) throw outputError(`${quoted(out)} is not a folder`, 'Use another name.')
+  if (!(await isDirectory(out))) throw outputError(`${quoted(out)} is not a folder`, 'Use another name.')
   const names = await readdir(out)
   if (names.length === 0 || names.includes(EDITION_FILE)) return
   throw outputError(`${quoted(out)} was not created by gdn art generate`, 'Use the name of a new folder.')

@@ -325,9 +325,9 @@ class BuildReader {
     }
     const text = value ?? ''
     const isUrl = URL_SCHEME.test(text)
-    const named = isUrl ? this.#findImageByUrl(text) : await this.#findFileByPath(text, field, report)
-    if (named === 'refused') return null
-    const candidates = named !== null ? [named] : this.#findImagesByNumber(number)
+    const found = isUrl ? this.#findImageByUrl(text) : await this.#findFileByPath(text, field, report)
+    if (found === 'refused') return null
+    const candidates = found !== null ? [found] : this.#findImagesByNumber(number)
     if (candidates.length > 1) {
       report(field, `could be ${candidates.join(' or ')}`, 'Delete the unused image.')
       return null

@@ -46,7 +46,7 @@ const PAGE_SIZE = 1_000
 interface ExchangeInput {
   rows: RowLocation
   /** Number of rows that have NFTs. */
-  named: number
+  rowsWithNfts: number
   isAllowed: boolean
   /** Whether the manifest may belong to another edition, which would explain exchanged values other than receivers. */
   mayBeOther?: boolean
@@ -61,13 +61,15 @@ interface ExchangeInput {
  * @throws GdnError `edited_rows`
  */
 export function refuseExchanged(sql: Sql, drop: Drop, input: ExchangeInput): { notes: string[]; areTitles: boolean } {
-  const exchanged = readFields(sql, input.named)
-  const likely = exchanged.filter((field) => isExchanged(field, input.named))
+  const exchanged = readFields(sql, input.rowsWithNfts)
+  const likely = exchanged.filter((field) => isExchanged(field, input.rowsWithNfts))
   const [firstRefused] = likely.filter(isRefusedField)
   if (firstRefused !== undefined && !input.isAllowed)
     throw exchangedRowsError(sql, drop, input.rows, { first: firstRefused, likely })
-  const permuted = exchanged.filter((field) => arePermuted(field, input.named) && !likely.includes(field))
-  const possiblyExchanged = exchanged.filter((field) => !permuted.includes(field) && mayBeExchanged(field, input.named))
+  const permuted = exchanged.filter((field) => arePermuted(field, input.rowsWithNfts) && !likely.includes(field))
+  const possiblyExchanged = exchanged.filter(
+    (field) => !permuted.includes(field) && mayBeExchanged(field, input.rowsWithNfts),
+  )
   const noted = [...likely, ...possiblyExchanged.filter((field) => !likely.includes(field))]
   const explained = input.mayBeOther === true ? noted.filter(({ field }) => field === 'receiver') : noted
   const notes = explained.map((field) => {

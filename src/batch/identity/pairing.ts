@@ -138,8 +138,8 @@ export async function findPairs(
     const nft = byNft.get(names.get(toReferenceId(drop, row)) ?? '')
     if (nft !== undefined) matches.set(row, nft)
   }
-  const named = new Set<string | null>(names.values())
-  const unpairedNfts = unnamed.filter(({ nftGdnId }) => !named.has(nftGdnId))
+  const nftsWithId = new Set<string | null>(names.values())
+  const unpairedNfts = unnamed.filter(({ nftGdnId }) => !nftsWithId.has(nftGdnId))
   const unpairedRows = fresh.filter((row) => !names.has(toReferenceId(drop, row)))
   const ids = unpairedNfts.flatMap(({ nftGdnId }) => nftGdnId ?? [])
   const endedNftIds = (await server?.findEndedNfts(ids)) ?? new Set<string | null>()

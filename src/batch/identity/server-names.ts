@@ -30,7 +30,7 @@ export interface MintedCopy extends ReferenceQuery {
 }
 
 /** Number of copies of the same content that are queried at once, after the first copy was found. */
-const COPIES_AT_ONCE = 20
+const COPIES_PER_BATCH = 20
 
 /** Maximum number of pages in one listing. No collection needs this many pages. */
 const MAX_PAGES = 10_000
@@ -69,8 +69,8 @@ export class ReferenceLookup {
           { signal: this.#signal },
         )
         for (const record of references) {
-          const named = page.get(record.reference_id)
-          if (named !== undefined && !record.is_free) records.set(named, record)
+          const item = page.get(record.reference_id)
+          if (item !== undefined && !record.is_free) records.set(item, record)
         }
       }
     }
@@ -127,7 +127,7 @@ export class ReferenceLookup {
   ): Promise<MintedCopy[]> {
     const copies: MintedCopy[] = []
     let open = contents.map((content) => ({ content, next: 1 }))
-    for (let size = 1; open.length > 0; size = COPIES_AT_ONCE) {
+    for (let size = 1; open.length > 0; size = COPIES_PER_BATCH) {
       const items: (Omit<MintedCopy, 'nftGdnId' | 'label'> & { series: (typeof open)[number] })[] = []
       for (const series of open) {
         for (let newCopies = 0; newCopies < size; series.next++) {

@@ -79,7 +79,7 @@ export async function knownReferences(
   const { notes, differing } = await refuseOtherContents(run, client, options, {
     rows: gathered.rows,
     doubtful: unverifiedRows,
-    named: knownCount,
+    rowsWithNfts: knownCount,
   })
   const rows = adopted.concat(unverifiedRows)
   if (run.drop.dynamic && adopt !== true) await refuseStaticNfts(client, rows, signal)

@@ -27,7 +27,7 @@ export async function refuseOtherContents(
   run: StoredRun,
   client: BatchClient,
   options: BatchOptions,
-  { rows, doubtful, named }: { rows: RowLocation; doubtful: readonly AdoptedRow[]; named: number },
+  { rows, doubtful, rowsWithNfts }: { rows: RowLocation; doubtful: readonly AdoptedRow[]; rowsWithNfts: number },
 ): Promise<{ differing: AdoptedRow[]; notes: string[] }> {
   const { adopt = false, allowExchanged = false } = options
   const differing = await findDifferingRows(run, client, options, doubtful)
@@ -35,7 +35,7 @@ export async function refuseOtherContents(
   const exchanged = await run.state.scratch((sql) => findRowsOfOtherNfts(sql, rows))
   if (exchanged.length > 0 && !allowExchanged) throw exchangedContentsError(exchanged)
   if (adopt) {
-    const judged = { rows, named, isAllowed: allowExchanged }
+    const judged = { rows, rowsWithNfts, isAllowed: allowExchanged }
     const { notes } = await run.state.scratch((sql) => refuseExchanged(sql, run.drop, judged))
     return { differing, notes }
   }

@@ -136,9 +136,11 @@ const MAX_LISTED_LINES = 10
 
 function formatUnmatchedLines(lines: readonly number[], unlisted: number): string[] {
   if (lines.length === 0) return []
-  const named = listSome(lines.map(String), lines.length + unlisted, ' and')
+  const listedLines = listSome(lines.map(String), lines.length + unlisted, ' and')
   return [
-    lines.length === 1 ? `Line ${named} would be minted as a new NFT.` : `Lines ${named} would be minted as new NFTs.`,
+    lines.length === 1
+      ? `Line ${listedLines} would be minted as a new NFT.`
+      : `Lines ${listedLines} would be minted as new NFTs.`,
   ]
 }
 

@@ -51,8 +51,8 @@ export class DuplicateRows implements Duplicates {
     const isNamed = hasNames(row)
     if (!isNamed && this.#plain.size === 0) return
     const plain = isNamed ? contentHash(withoutNames(row)) : content
-    const named = isNamed ? this.#plain.getOrAdd(plain, row.line) : this.#plain.get(plain)
-    const otherLine = named ?? (isNamed ? this.#lines.get(plain) : undefined)
+    const sameContentLine = isNamed ? this.#plain.getOrAdd(plain, row.line) : this.#plain.get(plain)
+    const otherLine = sameContentLine ?? (isNamed ? this.#lines.get(plain) : undefined)
     if (otherLine !== undefined && this.namedTwice.length < MAX_DUPLICATES)
       this.namedTwice.push({ line: row.line, otherLine })
   }

@@ -51,9 +51,9 @@ export class RowNamer {
     if (id !== null && this.#ids.getOrAdd(id, 0) !== undefined) return null
     const { content: text, kept, parties } = rowTexts(row)
     const content = hashContentText(text)
-    const named = row.identity === undefined ? row : { ...row, ...row.identity }
-    const namedContent = named === row ? content : contentHash(named)
-    const portable = isCopyHashContent(named) ? namedContent : copyHash(named)
+    const identified = row.identity === undefined ? row : { ...row, ...row.identity }
+    const namedContent = identified === row ? content : contentHash(identified)
+    const portable = isCopyHashContent(identified) ? namedContent : copyHash(identified)
     const copy = id === null ? this.#contents.increment(namedContent) : 1
     const key = rowKey(id, namedContent, copy)
     const reference = id === null ? rowKey(null, portable, this.#copyOf(portable, namedContent, copy)) : key
@@ -64,7 +64,7 @@ export class RowNamer {
       reference: reference === key ? null : reference,
       content,
       portable: portable === content ? null : portable,
-      plain: addressContentHash(named),
+      plain: addressContentHash(identified),
       receivers: this.#groupOf(parties),
       files: localFiles.length,
       body: Buffer.from(kept),

@@ -126,8 +126,8 @@ function newDrop(sql: Sql, options: BatchOptions, generation: number): NewDrop {
   const isAgain = options.again === true
   const { origin, blockchain, contractAddress: contract, manifestPath: manifest, backend } = options
   const runName = options.runName ?? null
-  const named = { runName, manifest }
-  const shared = referenceScope({ ...named, order: null })
+  const nameAndFile = { runName, manifest }
+  const shared = referenceScope({ ...nameAndFile, order: null })
   const isSecond =
     isAgain && (runName === null || listCollectionDrops(sql, options).some((drop) => drop.referenceScope === shared))
   return {
@@ -149,7 +149,7 @@ function newDrop(sql: Sql, options: BatchOptions, generation: number): NewDrop {
     marker: options.markerKey ?? null,
     // With --again, the run gets a scope of its own, because an earlier run may have a live operation for the same row.
     scope: isAgain ? ownScope(id) : '',
-    referenceScope: isSecond ? referenceScope({ ...named, order: randomUUID() }) : shared,
+    referenceScope: isSecond ? referenceScope({ ...nameAndFile, order: randomUUID() }) : shared,
     url: backend?.url ?? origin,
     backend: {
       url: backend?.url ?? origin,

@@ -20,8 +20,8 @@ export function familyId(identity: RunIdentity): string {
       hint: 'Add --run <name>.',
     })
   }
-  const named = runName === undefined ? ['file', manifestPath ?? ''] : ['name', runName]
-  return hash([origin, blockchain, contractAddress.toLowerCase(), ...named])
+  const nameParts = runName === undefined ? ['file', manifestPath ?? ''] : ['name', runName]
+  return hash([origin, blockchain, contractAddress.toLowerCase(), ...nameParts])
 }
 
 /** Returns the ID and name of a run. For example, the name is `drop-3f9a` for `drop.csv`. */

@@ -22,8 +22,9 @@ export async function runLabel(
   { isRepository, isProject }: LabelRoots,
   path: PlatformPath = nodePath,
 ): Promise<string | null> {
-  const named = runName === undefined ? null : labelText(runName)
-  if (manifestPath === null || (named !== null && named !== labelText(path.basename(manifestPath)))) return named
+  const nameLabel = runName === undefined ? null : labelText(runName)
+  if (manifestPath === null || (nameLabel !== null && nameLabel !== labelText(path.basename(manifestPath))))
+    return nameLabel
   const folders = [path.dirname(manifestPath)]
   for (let folder = folders[0] ?? ''; folder !== path.dirname(folder); ) {
     folder = path.dirname(folder)
@@ -34,7 +35,7 @@ export async function runLabel(
       if (await isRoot(folder)) return labelText(path.relative(folder, manifestPath).split(path.sep).join('/'))
     }
   }
-  return named
+  return nameLabel
 }
 
 /** Returns a text as a label, or the hash of the text if the text is too long or not printable. */

@@ -171,8 +171,9 @@ export async function openRun(
     (await refuseOtherPaths({ wanted: nameOrPath, path, realPath, all, limits, serverFlags })) ??
     find(byName) ??
     []
-  const named = contract === undefined ? [] : candidates.filter((run) => isSameAddress(run.contractAddress, contract))
-  const fits = named.length > 0 ? named : candidates
+  const runsOfContract =
+    contract === undefined ? [] : candidates.filter((run) => isSameAddress(run.contractAddress, contract))
+  const fits = runsOfContract.length > 0 ? runsOfContract : candidates
   const [newest] = fits
   if (newest === undefined) {
     const commands = await withReadState(stateDir, [], (state) => state.read(commandRuns))

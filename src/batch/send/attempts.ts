@@ -149,7 +149,7 @@ export class Attempts {
     const { collectionId, listedAt } = run.drop
     // The NFT of a row with a reference ID may already exist. Another machine may have created it, or it failed and its
     // reference ID can't be reused.
-    const before = parseReferences(body).length > 0 ? { listedAt: null, named: id } : { listedAt, named: null }
+    const before = parseReferences(body).length > 0 ? { listedAt: null, requestId: id } : { listedAt, requestId: null }
     const knownId = inFlight ?? (await run.read((sql) => findUnassignable(sql, collectionId, result.created, before)))
     if (knownId === null) {
       for (const id of result.created) this.#unrecordedIds.add(id)

@@ -143,7 +143,7 @@ export function createRequestBuilder(
   }
 }
 
-const REQUESTS_AT_ONCE = 500
+const REQUESTS_PER_BATCH = 500
 
 /** Returns the requests of a plan without building them. `each` reads only the first row of each request. */
 export const plannedMints = (
@@ -176,8 +176,8 @@ async function* eachRow(run: StoredRun, rows: RowLocation, plan: RequestPlan): A
 }
 
 async function* eachMint(run: StoredRun, rows: RowLocation, plan: RequestPlan): AsyncGenerator<PlannedMint> {
-  for (let from = 0; from < plan.requests; from += REQUESTS_AT_ONCE) {
-    const length = Math.min(REQUESTS_AT_ONCE, plan.requests - from)
+  for (let from = 0; from < plan.requests; from += REQUESTS_PER_BATCH) {
+    const length = Math.min(REQUESTS_PER_BATCH, plan.requests - from)
     const requests = Array.from({ length }, (_, index) => plan.rowsOf(from + index))
     const firsts = requests.flatMap(([first]) => first ?? [])
     const byPosition = new Map((await run.rowsAt(rows, firsts)).map(({ position, row }) => [position, row]))

@@ -3,7 +3,7 @@ import { createnft } from '../../api/endpoints/createnft.ts'
 import { countOpenRows } from '../../batch/rows/row-counts.ts'
 import type { RowCounts } from '../../batch/types.ts'
 import { GdnError } from '../../core/errors.ts'
-import { withTemporaryFolder } from '../../core/temporary-folder.ts'
+import { withTemporaryDirectory } from '../../core/temporary-folder.ts'
 import { sleep } from '../../core/time.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import type { Rehearsal, RehearsalResult, RehearsalTarget } from '../../server/fork/rehearsal.ts'
@@ -57,7 +57,7 @@ export async function runRehearsal(
   signals.own()
   const progress = await io.progress(`Copying ${target.blockchain}`)
   try {
-    return await withTemporaryFolder('gdn-rehearsal-', async (folder) => {
+    return await withTemporaryDirectory('gdn-rehearsal-', async (folder) => {
       const { openRehearsal } = await import('../../server/fork/rehearsal.ts')
       const options = {
         host: '127.0.0.1',

@@ -1,9 +1,9 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { flagError } from '../../core/errors.ts'
-import { isFolder } from '../../core/path-exists.ts'
+import { isDirectory } from '../../core/path-exists.ts'
 import { GdnCommand } from '../command.ts'
-import { type MaxCost, type Money, parseMaxCost } from '../cost/price.ts'
+import { type MaxCost, type Money, parseMaxCostFlag } from '../cost/price.ts'
 import type { Deps } from '../deps.ts'
 import {
   addCommonFlags,
@@ -49,7 +49,7 @@ export function command(deps: Deps, run = mcp): GdnCommand {
     .switchFlag('--allow-spending', 'Let tools spend coins on public networks, up to --max-cost', PERMITS)
     .valueFlag('--max-cost <amount>', 'Maximum cost of the session, with its currency: 5POL or 10USD', {
       group: PERMITS,
-      parse: parseMaxCost,
+      parse: parseMaxCostFlag,
     })
     .valueFlag('--root <dir>', 'Directory that tools can read and write (the current directory)', {
       group: PERMITS,
@@ -140,7 +140,7 @@ async function resolvePasswordFile({ cwd }: Deps, file: string): Promise<string>
  * @throws GdnError `usage`
  */
 async function resolveDirectory(path: string): Promise<string> {
-  if (await isFolder(path)) return await realpath(path)
+  if (await isDirectory(path)) return await realpath(path)
   throw flagError('--root', `${path} is not a directory`)
 }
 

@@ -59,7 +59,7 @@ export async function open(deps: Deps, target: string | undefined, flags: OpenFl
 }
 
 async function findUrl(deps: Deps, target: string | undefined, flags: OpenFlags): Promise<string> {
-  const named = target?.startsWith('@') ? (await deps.addresses()).resolve(target, {}) : target
+  const resolvedTarget = target?.startsWith('@') ? (await deps.addresses()).resolve(target, {}) : target
   const run = target === undefined ? null : await findRunByName(deps, target, flags)
   const settings = run?.settings ?? (await deps.settings(flags))
   const address =
@@ -70,7 +70,7 @@ async function findUrl(deps: Deps, target: string | undefined, flags: OpenFlags)
     const base = explorerBase(server)
     if (target === undefined) return `${base}/`
     if (run !== null) return `${base}/runs/${run.id}`
-    return `${base}${await findPage(explorer, address ?? named ?? target)}`
+    return `${base}${await findPage(explorer, address ?? resolvedTarget ?? target)}`
   } finally {
     await explorer.close()
   }

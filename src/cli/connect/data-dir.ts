@@ -50,7 +50,7 @@ export function resolveDataDir({ env, cwd }: Pick<Deps, 'env' | 'cwd'>, flags: D
  * Returns the database of a command: PostgreSQL if a flag or the environment specifies it, or else the database in the
  * data directory.
  */
-export function databasePlace(
+export function resolveDatabase(
   deps: Pick<Deps, 'env' | 'cwd'>,
   flags: DataDirFlags & { config?: string },
 ): { dataDir: string; database: SpecifiedDatabase; settingsFile: string | undefined } {
@@ -61,7 +61,7 @@ export function databasePlace(
   }
 }
 
-export type DatabaseOptions = ReturnType<typeof databasePlace>
+export type DatabaseOptions = ReturnType<typeof resolveDatabase>
 
 /**
  * Returns the database of an administration command. If it isn't the default, prints it, so that the user notices a
@@ -69,11 +69,11 @@ export type DatabaseOptions = ReturnType<typeof databasePlace>
  *
  * @throws GdnError `usage` if the default applies although the configuration selects a different server
  */
-export async function administeredPlace(
+export async function resolveAdministeredDatabase(
   deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings' | 'identify'>,
   flags: DataDirFlags & { config?: string },
 ): Promise<DatabaseOptions> {
-  const place = databasePlace(deps, flags)
+  const place = resolveDatabase(deps, flags)
   const { dataDir, database, settingsFile } = place
   const isNamed = flags.dataDir !== undefined || database.url !== undefined || settingsFile !== undefined
   if (!isNamed) await refuseOtherServer(deps, dataDir)
@@ -129,7 +129,7 @@ export async function withBackendDatabase<Result>(
   flags: DataDirFlags,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
-  return await withDatabaseAt(deps, await administeredPlace(deps, flags), work)
+  return await withDatabaseAt(deps, await resolveAdministeredDatabase(deps, flags), work)
 }
 
 /** Runs `work` with the given database, and stops it on a signal. */

@@ -36,13 +36,16 @@ export async function openChain(
   perSecond: number | undefined,
 ): Promise<OpenChain> {
   const { env, io, signals, sleep } = deps
-  const named = specifiedRpc(deps, flags)
-  const url = named?.url ?? (server === null ? null : `${server.baseUrl}/rpc/${blockchain}`)
+  const specified = specifiedRpc(deps, flags)
+  const url = specified?.url ?? (server === null ? null : `${server.baseUrl}/rpc/${blockchain}`)
   if (url === null) throw noNodeError(blockchain)
-  const proxy = named === null && server?.isLoopback === true ? undefined : readProxies(env)
+  const proxy = specified === null && server?.isLoopback === true ? undefined : readProxies(env)
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   const { signal } = signals
-  const pace = createPace({ atOnce: Number.POSITIVE_INFINITY, apartMs: 1000 / (perSecond ?? Number.POSITIVE_INFINITY) })
+  const pace = createPace({
+    maxConcurrent: Number.POSITIVE_INFINITY,
+    apartMs: 1000 / (perSecond ?? Number.POSITIVE_INFINITY),
+  })
   const enter = async (calls: number) => {
     const leave = await pace.enter(url, signal)
     // RPC providers count each call of a batch separately.
@@ -61,15 +64,15 @@ export async function openChain(
   try {
     const chainId = await reader.chainId()
     const expected = chainIdOf(blockchain)
-    if (expected === null && named !== null) warnOfBlockchainName(deps, blockchain, chainId)
-    if (expected === null || chainId === expected) return { reader, chainId, isEmbedded: named === null, close }
+    if (expected === null && specified !== null) warnOfBlockchainName(deps, blockchain, chainId)
+    if (expected === null || chainId === expected) return { reader, chainId, isEmbedded: specified === null, close }
     throw new GdnError('usage', `has the chain ID ${chainId}, but ${blockchain} has ${expected}`, {
-      place: { flag: named?.flag ?? '--rpc-url' },
+      place: { flag: specified?.flag ?? '--rpc-url' },
       hint: `Use the URL of a node of ${blockchain}.`,
     })
   } catch (error) {
     await close()
-    if (named !== null) throw addNodeHint(error, named.flag)
+    if (specified !== null) throw addNodeHint(error, specified.flag)
     throw findStatus(error) === 404 ? noNodeError(blockchain) : error
   }
 }

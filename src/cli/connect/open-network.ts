@@ -57,7 +57,7 @@ export async function withNetwork<Result>(
       hint: 'Omit the flag, so that gdn uses the server instead.',
     })
   }
-  const limits = { confirmations: 1, finality: 1, timeoutMs: TIMEOUT_MS, tries: 2 }
+  const limits = { confirmations: 1, finality: 1, timeoutMs: TIMEOUT_MS, maxAttempts: 2 }
   const network = createRemoteNetwork({
     blockchain,
     chainId,

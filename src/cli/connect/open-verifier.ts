@@ -70,11 +70,11 @@ export async function openVerifier(
   blockchain: Blockchain,
   server: Pick<Server, 'baseUrl' | 'isLoopback'> | null,
 ): Promise<OpenedVerifier> {
-  const named = specifiedRpc(deps, flags)
+  const specified = specifiedRpc(deps, flags)
   const gateway = flags.gateway ?? server?.baseUrl
   const noVerifier = (reason: string): OpenedVerifier => ({ verifier: { reason }, close: async () => {} })
   if (!isEvm(blockchain)) return noVerifier(`gdn can't read data from ${blockchain} yet`)
-  const url = named?.url ?? (server === null ? null : `${server.baseUrl}/rpc/${blockchain}`)
+  const url = specified?.url ?? (server === null ? null : `${server.baseUrl}/rpc/${blockchain}`)
   if (url === null) {
     const files = gateway === undefined ? ', and --gateway for the files' : ''
     return noVerifier(`no node is specified: set --rpc-url or GDN_RPC_URL${files}`)
@@ -85,12 +85,12 @@ export async function openVerifier(
     const actualId = await chain.chainId()
     const chainId = chainIdOf(blockchain)
     if (chainId === null || actualId === chainId) return { verifier: { chain, storage }, close }
-    throw flagError(named?.flag ?? '--rpc-url', `has the chain ID ${actualId}, but ${blockchain} has ${chainId}`)
+    throw flagError(specified?.flag ?? '--rpc-url', `has the chain ID ${actualId}, but ${blockchain} has ${chainId}`)
   } catch (error) {
     await close()
     // A node that the user specifies must respond. Many servers give no access to a node, so a server without a node
     // isn't an error.
-    if (named !== null) throw addNodeHint(error, named.flag)
+    if (specified !== null) throw addNodeHint(error, specified.flag)
     if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
     const why = findStatus(error) === 404 ? `this server provides no access to nodes of ${blockchain}` : error.message
     return noVerifier(`${why}: set --rpc-url or GDN_RPC_URL to the URL of a node`)

@@ -79,10 +79,10 @@ const promptIfPossible = async <Answer>(io: Io | undefined, ask: (io: Io) => Pro
   io === undefined ? undefined : await promptIfMissing(io, undefined, () => ask(io))
 
 /** Rejects a value that isn't an address on any blockchain, before the prompt for the blockchain. */
-function refuseInvalidAddress(contract: string, { contract: named }: Settings): void {
+function refuseInvalidAddress(contract: string, { contract: contractSetting }: Settings): void {
   const isOfSolana = addressProblem(contract, 'solana') === null
   const problem = isOfSolana ? null : evmAddressProblem(contract)
-  if (problem !== null) throw wrongAddressError(contract, problem, named?.from ?? '--contract')
+  if (problem !== null) throw wrongAddressError(contract, problem, contractSetting?.from ?? '--contract')
 }
 
 /**

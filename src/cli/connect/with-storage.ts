@@ -28,9 +28,9 @@ export function withStorage(client: ApiClient, surroundings: StorageContext): Up
   let opening: Promise<Storage> | undefined
 
   const storage = (): Promise<Storage> | null => {
-    const named = surroundings.settings.fileStorage()
-    if (named === null) return null
-    opening ??= open(named, surroundings)
+    const storageSettings = surroundings.settings.fileStorage()
+    if (storageSettings === null) return null
+    opening ??= open(storageSettings, surroundings)
     return opening
   }
 
@@ -72,25 +72,28 @@ async function acceptsUploads(client: ApiClient, signal: AbortSignal | undefined
   return response.kind !== 'answered' || !lacksEndpoint(response.status)
 }
 
-async function open(named: StorageSettings, { env, proxy, userAgent, onExchange }: StorageContext): Promise<Storage> {
-  const address = named.kind === 'ipfs' ? named.api : named.endpoint
+async function open(
+  storageSettings: StorageSettings,
+  { env, proxy, userAgent, onExchange }: StorageContext,
+): Promise<Storage> {
+  const address = storageSettings.kind === 'ipfs' ? storageSettings.api : storageSettings.endpoint
   const isNear = address !== null && isOnLoopback(new URL(address))
   const line = async (): Promise<StorageDeps> => ({
     transport: await createTransport('bulk', { proxy: isNear ? undefined : proxy, onExchange }),
     userAgent,
     clock: { now: () => performance.now(), sleep, random: Math.random },
   })
-  if (named.kind === 'ipfs') {
+  if (storageSettings.kind === 'ipfs') {
     const { createIpfsNodeStorage } = await import('../../client/storage/ipfs-node.ts')
-    return createIpfsNodeStorage({ ...(await line()), api: named.api })
+    return createIpfsNodeStorage({ ...(await line()), api: storageSettings.api })
   }
   const [{ createS3Storage }, { readAwsCredentials }] = await Promise.all([
     import('../../client/storage/s3.ts'),
     import('../../object-store/aws-credentials.ts'),
   ])
-  const { bucket, prefix, endpoint } = named
+  const { bucket, prefix, endpoint } = storageSettings
   const credentials = await readAwsCredentials(env)
-  const region = named.region ?? (env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1')
-  const publicUrl = named.publicUrl ?? `https://${bucket}.s3.${region}.amazonaws.com`
+  const region = storageSettings.region ?? (env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1')
+  const publicUrl = storageSettings.publicUrl ?? `https://${bucket}.s3.${region}.amazonaws.com`
   return createS3Storage({ ...(await line()), bucket, prefix, endpoint, region, publicUrl, credentials })
 }

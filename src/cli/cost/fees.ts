@@ -66,8 +66,8 @@ export async function findFees(
   blockchain: Blockchain,
   connection: (() => Promise<Pick<Connection, 'client' | 'server'>>) | null,
 ): Promise<FeesWithSource> {
-  const named = specifiedNode(deps, flags)
-  if (named !== null) return await readNodeFees(named, blockchain, deps.signals.signal)
+  const node = specifiedNode(deps, flags)
+  if (node !== null) return await readNodeFees(node, blockchain, deps.signals.signal)
   if (connection === null) throw noFeesError('no server or node is specified')
   return await readServerFees(deps, blockchain, await connection())
 }

@@ -7,7 +7,7 @@ import type { GdnCommand } from '../command.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { findPrice } from './estimate.ts'
 import { type CostFlags, type FeesWithSource, findFees } from './fees.ts'
-import { type MaxCost, moneyText, parseMaxCost, toWei } from './price.ts'
+import { type MaxCost, moneyText, parseMaxCostFlag, toWei } from './price.ts'
 import { type CostReservation, estimateSufficientLimit } from './run-limit.ts'
 
 export interface LimitFlags extends CostFlags {
@@ -20,7 +20,7 @@ export interface LimitFlags extends CostFlags {
 export const addMaxCostFlag = (command: GdnCommand, subject: string): GdnCommand =>
   command.valueFlag('--max-cost <amount>', `Maximum cost of ${subject}: 0.5 (coins) or 10USD`, {
     group: 'Cost',
-    parse: parseMaxCost,
+    parse: parseMaxCostFlag,
   })
 
 const maxCostError = (message: string, hint: string) => flagError('--max-cost', message, hint)

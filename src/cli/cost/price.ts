@@ -36,7 +36,7 @@ export const parsePrice: Parse<Money> = withStringType((raw, flag) => {
 export type MaxCost = { wei: bigint } | Money
 
 /** Parses the maximum cost of a drop. */
-export const parseMaxCost: Parse<MaxCost> = withStringType((raw, flag) => {
+export const parseMaxCostFlag: Parse<MaxCost> = withStringType((raw, flag) => {
   const parsed = parseAmount(raw)
   if (parsed === null) {
     throw new GdnError('usage', `must be an amount such as 0.5 or 10USD, not ${quoted(raw)}`, {

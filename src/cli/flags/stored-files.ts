@@ -24,8 +24,8 @@ export function addStoredFilesFlags(command: GdnCommand): void {
  * Returns backend options from the flags or the environment. The backend's configuration file may contain the other
  * options.
  */
-export function storedFilesOptions(flags: StoredFilesFlags, { GDN_IPFS_GATEWAY: named }: NodeJS.ProcessEnv) {
-  const inEnvironment = named === undefined || named === '' ? undefined : apiAddress(named, 'GDN_IPFS_GATEWAY')
+export function storedFilesOptions(flags: StoredFilesFlags, { GDN_IPFS_GATEWAY: gateway }: NodeJS.ProcessEnv) {
+  const inEnvironment = gateway === undefined || gateway === '' ? undefined : apiAddress(gateway, 'GDN_IPFS_GATEWAY')
   const ipfsGateway = flags.ipfsGateway ?? inEnvironment
   return {
     allowPrivateFiles: flags.allowPrivateFiles ?? false,

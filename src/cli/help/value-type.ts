@@ -17,8 +17,8 @@ const TYPE_BY_PLACEHOLDER: Readonly<Record<string, ValueType>> = {
 
 /** Returns the type of a flag's value: the type of its parser, or else a type inferred from its name or placeholder. */
 export function findFlagType(long: string, placeholder: string, parsed: TypedValue | undefined): TypedValue {
-  const named = TYPE_BY_FLAG[long] ?? TYPE_BY_PLACEHOLDER[placeholder]
-  return parsed ?? { type: named ?? 'string' }
+  const knownType = TYPE_BY_FLAG[long] ?? TYPE_BY_PLACEHOLDER[placeholder]
+  return parsed ?? { type: knownType ?? 'string' }
 }
 
 const TYPE_BY_ARGUMENT: Readonly<Record<string, ValueType>> = {

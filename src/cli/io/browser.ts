@@ -14,10 +14,10 @@ export type Opener = readonly [program: string, ...args: string[]]
  * `none` for no browser.
  */
 export function findOpeners(url: string, env: NodeJS.ProcessEnv, platform: NodeJS.Platform): Opener[] {
-  const named = env.BROWSER?.trim() ?? ''
-  if (named === 'none') return []
-  if (named !== '')
-    return (platform === 'win32' ? [named] : named.split(':')).flatMap((line) => parseBrowserCommand(line, url))
+  const browser = env.BROWSER?.trim() ?? ''
+  if (browser === 'none') return []
+  if (browser !== '')
+    return (platform === 'win32' ? [browser] : browser.split(':')).flatMap((line) => parseBrowserCommand(line, url))
   // A user who is connected through SSH can't see the display of this machine.
   if ((env.SSH_CONNECTION ?? env.SSH_TTY ?? '') !== '') return []
   if (platform === 'darwin') return [['open', url]]

@@ -169,8 +169,11 @@ async function readOpenSeaKey(
   origin: string,
 ): Promise<Secret> {
   if (file !== undefined) return await readApiKey(io, file === '-' ? file : resolve(cwd, file), '')
-  const named = env.GDN_OPENSEA_KEY ?? ''
-  const key = named === '' ? await readSavedApiKey(env, origin, openKeyring) : parseKey(named, 'GDN_OPENSEA_KEY')
+  const environmentKey = env.GDN_OPENSEA_KEY ?? ''
+  const key =
+    environmentKey === ''
+      ? await readSavedApiKey(env, origin, openKeyring)
+      : parseKey(environmentKey, 'GDN_OPENSEA_KEY')
   if (key !== null) return key
   throw new GdnError('unauthorized', `there is no API key for ${origin}`, {
     hint: `Nothing was sent to OpenSea. Add --opensea-key-file <file>, set GDN_OPENSEA_KEY, or run \`gdn auth login --no-check --base-url ${origin}\` to save the key.`,

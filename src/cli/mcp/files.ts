@@ -48,8 +48,8 @@ async function fileBelow(root: string, path: string, property: string): Promise<
   if (path.includes('\0')) throw fileError('has a NUL character', 'Use another path.')
   // The system follows links before it resolves `..` after them. The path could therefore lead to a different file than
   // its normalized form.
-  const [, named = ''] = /^(?:\.\.?[\\/]+)*(.*)$/s.exec(path) ?? []
-  if (named.split(/[\\/]/).includes('..')) {
+  const [, pathInside = ''] = /^(?:\.\.?[\\/]+)*(.*)$/s.exec(path) ?? []
+  if (pathInside.split(/[\\/]/).includes('..')) {
     throw fileError(`${path} may be outside of ${root}`, 'Use a path without `..`.')
   }
   const real = await resolveRealPath(resolve(root, path))

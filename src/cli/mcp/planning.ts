@@ -153,7 +153,7 @@ const MAX_LISTED_PLANS = 3
 /** Returns a note that lists the skipped plans; an empty string if there are none. */
 function describeSkippedPlans(skipped: readonly SkippedPlan[]): string {
   if (skipped.length === 0) return ''
-  const named = skipped.slice(0, MAX_LISTED_PLANS).map(({ file, reason }) => `${basename(file)}: ${reason}`)
+  const listedPlans = skipped.slice(0, MAX_LISTED_PLANS).map(({ file, reason }) => `${basename(file)}: ${reason}`)
   const more = skipped.length > MAX_LISTED_PLANS ? `; and ${skipped.length - MAX_LISTED_PLANS} more` : ''
-  return ` Skipped these plans in the folder agent-plans of the state directory: ${named.join('; ')}${more}. If one of them was started, this plan may send the same requests again: ask the user.`
+  return ` Skipped these plans in the folder agent-plans of the state directory: ${listedPlans.join('; ')}${more}. If one of them was started, this plan may send the same requests again: ask the user.`
 }

@@ -6,7 +6,7 @@ import { costsMoney } from '../cost/confirm-spending.ts'
 import { findPrice, typicalCost } from '../cost/estimate.ts'
 import { type FeesWithSource, findFees } from '../cost/fees.ts'
 import { readEnforcedLimit } from '../cost/limit.ts'
-import { CENT, type Money, moneyText, parseMaxCost, toCurrencyValueRoundedUp } from '../cost/price.ts'
+import { CENT, type Money, moneyText, parseMaxCostFlag, toCurrencyValueRoundedUp } from '../cost/price.ts'
 import { estimateMaxSpending } from '../cost/worst-case.ts'
 import type {
   Connection,
@@ -297,7 +297,7 @@ async function readCommandLimit(
   text: unknown,
 ): Promise<bigint | null> {
   if (text === undefined || blockchain === null) return null
-  const flags = { maxCost: parseMaxCost(String(text), '--max-cost') }
+  const flags = { maxCost: parseMaxCostFlag(String(text), '--max-cost') }
   return await readEnforcedLimit(deps, connection, { flags, settings: connection.settings, blockchain })
 }
 

@@ -78,8 +78,8 @@ export class Wording {
   }
 
   message(text: string): string {
-    const named = text.replace(/^<([a-z_-]+)>(?=:)/, (whole, name) => this.#tool.parameterNames.get(whole) ?? name)
-    return this.#rewordCommands(named.replace(SAVED_WITH_PRUNE, 'only by apply with prune true')).text
+    const reworded = text.replace(/^<([a-z_-]+)>(?=:)/, (whole, name) => this.#tool.parameterNames.get(whole) ?? name)
+    return this.#rewordCommands(reworded.replace(SAVED_WITH_PRUNE, 'only by apply with prune true')).text
   }
 
   /** Rewords a hint. Adds a note about steps that only a person can do. */
@@ -146,18 +146,18 @@ export class Wording {
       )
       return reworded
     }
-    const named = [...text.matchAll(COMMAND_PATTERN)].flatMap((match) => {
+    const replacements = [...text.matchAll(COMMAND_PATTERN)].flatMap((match) => {
       const [whole, quoted, bare = ''] = match
       const replaced = quoted === undefined ? this.#named(bare) : this.#called(quoted)
       return replaced === null ? [] : { ...replaced, start: match.index, end: match.index + whole.length }
     })
     const parameterNames = new Map([
-      ...named.flatMap(({ tool }) => [...(tool?.parameterNames ?? [])]),
+      ...replacements.flatMap(({ tool }) => [...(tool?.parameterNames ?? [])]),
       ...this.#tool.parameterNames,
     ])
     let result = ''
     let end = 0
-    for (const replaced of named) {
+    for (const replaced of replacements) {
       const before = parameters(text.slice(end, replaced.start))
       end = replaced.end
       const { verb } = replaced

@@ -283,5 +283,5 @@ export function changesError(counts: ChangeCounts, outcomes: ChangeOutcomes): Gd
 const formatReasons = (problems: readonly Problem[]): string =>
   problems
     .slice(0, MAX_LISTED_PROBLEMS)
-    .map(({ reason, ...named }) => `\n  ${changePlace(named)}: ${reason}`)
+    .map(({ reason, ...change }) => `\n  ${changePlace(change)}: ${reason}`)
     .join('')

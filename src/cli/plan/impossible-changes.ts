@@ -108,9 +108,9 @@ export function impossibleChangesText({ all }: ImpossibleChanges, impossible: nu
       ? group.first.map((change) => ({ reason: change.reason ?? '', count: 1, first: [change] }))
       : [group],
   )
-  const named = lines.slice(0, MAX_ERROR_LINES)
-  const more = impossible - named.reduce((sum, { count }) => sum + count, 0)
-  return `${named.map((group) => `\n${placesText(group)}: ${group.reason}`).join('')}${more > 0 ? `\nand ${more} more` : ''}`
+  const listedGroups = lines.slice(0, MAX_ERROR_LINES)
+  const more = impossible - listedGroups.reduce((sum, { count }) => sum + count, 0)
+  return `${listedGroups.map((group) => `\n${placesText(group)}: ${group.reason}`).join('')}${more > 0 ? `\nand ${more} more` : ''}`
 }
 
 /**

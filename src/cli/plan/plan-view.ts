@@ -110,8 +110,8 @@ function hiddenText(counts: PlanCounts, groups: FoldedGroups): string | null {
     [counts.burn - shownNumbers.burn, 'to burn'],
     [counts.transfer - shownNumbers.transfer, 'to transfer'],
   ] as const
-  const named = final.flatMap(([n, label]) => (n === 0 ? [] : [`${n} ${label}`])).join(', ')
-  return `And ${count(hidden, 'more change')}${named === '' ? '' : `, including ${named}`}.`
+  const finalChanges = final.flatMap(([n, label]) => (n === 0 ? [] : [`${n} ${label}`])).join(', ')
+  return `And ${count(hidden, 'more change')}${finalChanges === '' ? '' : `, including ${finalChanges}`}.`
 }
 
 /** Formats the first changes of a plan for a terminal. Each changed field is on a separate line. */

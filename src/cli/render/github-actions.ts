@@ -97,10 +97,10 @@ const objectOrEmpty = (value: unknown): Row => (value !== null && typeof value =
  */
 async function formatCommand({ file, line, column, message }: Annotation, where: GithubEnvironment): Promise<string> {
   const properties = { file: file === undefined ? undefined : await toRepositoryPath(file, where), line, col: column }
-  const named = Object.entries(properties).flatMap(([name, value]) =>
+  const definedProperties = Object.entries(properties).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${escapeData(String(value)).replaceAll(':', '%3A').replaceAll(',', '%2C')}`],
   )
-  return `::error ${named.join(',')}::${escapeData(message.split('\n').map(safe).join('\n'))}\n`
+  return `::error ${definedProperties.join(',')}::${escapeData(message.split('\n').map(safe).join('\n'))}\n`
 }
 
 const escapeData = (text: string) => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')

@@ -92,12 +92,12 @@ function findSharedStatus(records: readonly DataRecord[]): string | null {
  * fields.
  */
 export function renderOne(io: Io, record: DataRecord, view: View, fields: readonly string[] | undefined): string {
-  const named = (fields ?? view.fields).filter((field) => record[field] !== undefined)
-  if (!io.stdoutTty) return named.map((field) => `${field}\t${safe(plainCell(record[field]))}\n`).join('')
+  const presentFields = (fields ?? view.fields).filter((field) => record[field] !== undefined)
+  if (!io.stdoutTty) return presentFields.map((field) => `${field}\t${safe(plainCell(record[field]))}\n`).join('')
   if (fields === undefined && view.card !== undefined) return renderCard(io, view.card(record))
   return renderCard(
     io,
-    named.map((field) => [field, view.forms?.[field]?.(record[field]) ?? record[field]]),
+    presentFields.map((field) => [field, view.forms?.[field]?.(record[field]) ?? record[field]]),
   )
 }
 

@@ -90,10 +90,10 @@ export async function resolveEnsFields<Fields extends object>(
 async function resolveAll(
   deps: Pick<Deps, 'env' | 'io' | 'signals'>,
   { settings, flags, blockchain }: EnsContext,
-  named: readonly { given: string; place: Place }[],
+  givenNames: readonly { given: string; place: Place }[],
 ): Promise<{ name: string; address: string }[]> {
   const { normalizeName } = await import('../../ens/normalize-name.ts')
-  const wanted = named.map(({ given, place }) => {
+  const wanted = givenNames.map(({ given, place }) => {
     const name = normalizeName(given, place)
     return { name, place, network: toNameNetwork(name, blockchain, place) }
   })

@@ -58,10 +58,12 @@ export async function resolveNamesInFields(
     const value = request[field]
     if (isEnsName(value)) normalized[field] = await normalizeEnsAt(value, { file, field })
   }
-  const named = NAMED_FIELDS.filter((field) => isName(request[field]))
-  if (named.length === 0) return { ...request, ...normalized }
+  const fieldsWithNames = NAMED_FIELDS.filter((field) => isName(request[field]))
+  if (fieldsWithNames.length === 0) return { ...request, ...normalized }
   const book = await open()
-  const resolved = named.map((field) => [field, book.resolve(String(request[field]), { file, field })] as const)
+  const resolved = fieldsWithNames.map(
+    (field) => [field, book.resolve(String(request[field]), { file, field })] as const,
+  )
   return { ...request, ...normalized, ...Object.fromEntries(resolved) }
 }
 

@@ -324,6 +324,6 @@ function describeOperation({ accepted, request }: SentOperation): string {
     return `the request with an unknown outcome that was sent at ${isoSeconds(request.sentAt ?? 0)}`
   const ids = accepted.nfts.map(({ nft_gdn_id }) => nft_gdn_id)
   if (accepted.transaction_gdn_id !== null) ids.push(accepted.transaction_gdn_id)
-  const named = ids.length > 3 ? `${ids.slice(0, 3).join(', ')}, …` : ids.join(', ')
-  return `the request accepted at ${isoSeconds(accepted.at)}${named === '' ? '' : ` (${safe(named)})`}`
+  const listedIds = ids.length > 3 ? `${ids.slice(0, 3).join(', ')}, …` : ids.join(', ')
+  return `the request accepted at ${isoSeconds(accepted.at)}${listedIds === '' ? '' : ` (${safe(listedIds)})`}`
 }

@@ -201,9 +201,9 @@ async function checkDrawOrder(
 function refuseMovedRows({ manifestPath }: BatchOptions, moved: readonly MisplacedRow[]): void {
   const [first] = moved
   if (first === undefined) return
-  const named = moved.slice(0, MAX_LISTED_ROWS).map(({ line, slot }) => `line ${line} was minted as slot ${slot}`)
+  const listedRows = moved.slice(0, MAX_LISTED_ROWS).map(({ line, slot }) => `line ${line} was minted as slot ${slot}`)
   const more = moved.length > MAX_LISTED_ROWS ? ', …' : ''
-  throw new GdnError('edited_rows', `rows of the shuffled drop were moved: ${named.join(', ')}${more}`, {
+  throw new GdnError('edited_rows', `rows of the shuffled drop were moved: ${listedRows.join(', ')}${more}`, {
     place: { file: manifestPath ?? undefined, line: first.line },
     hint: 'Nothing was sent. Restore the order of the rows, because the draw depends on their positions. To mint more rows, use another manifest.',
     details: { rows: moved.slice(0, 100), count: moved.length },

@@ -38,8 +38,8 @@ export async function requestSchema(name: EndpointName): Promise<Json> {
   const { properties } = fileSchema
   const required = REQUIRED_FIELDS[name]
   if (required === undefined) return fileSchema
-  const named = NAMED_FIELDS.filter((field) => field in properties)
-  for (const field of named)
+  const addressFields = NAMED_FIELDS.filter((field) => field in properties)
+  for (const field of addressFields)
     Object.assign(properties[field] ?? {}, textPattern([...ADDRESS_FORMS, CONTACT_FORM, ENS_FORM]))
   if ('royalty_receiver' in properties) {
     Object.assign(properties.royalty_receiver ?? {}, textPattern([...ADDRESS_FORMS, ENS_FORM]))
@@ -51,7 +51,7 @@ export async function requestSchema(name: EndpointName): Promise<Json> {
     ...fileSchema,
     required,
     allOf: [
-      ...addressesOfBlockchain(named, (form) => textPattern([form, CONTACT_FORM, ...ens(form)])),
+      ...addressesOfBlockchain(addressFields, (form) => textPattern([form, CONTACT_FORM, ...ens(form)])),
       ...addressesOfBlockchain(['royalty_receiver'].filter(has), (form) => textPattern([form, ...ens(form)])),
       ...addressesOfBlockchain(['contract_address'].filter(has)),
     ],

@@ -9,14 +9,14 @@ const DRAWABLE_EXTENSIONS = new Set(['.png', '.jpg', '.jpeg', '.gif', '.webp', '
 const MAX_ALT_CHARACTERS = 100
 
 /** The location of a page. Local files are referenced relative to it. */
-export interface PagePlace {
+export interface PageLocation {
   page: string
   /** The real path of the page's folder. The paths of local files are real paths too. */
   folder: string
 }
 
 /** Returns the URL of a local file relative to the page, so that users can move both together. */
-function fileReference({ page, folder }: PagePlace, path: string): string {
+function fileReference({ page, folder }: PageLocation, path: string): string {
   const below = relative(folder, path)
   // Browsers resolve `..` in a URL without following links, so use the page's own path.
   const link = below.startsWith('..') ? relative(dirname(page), path) : below
@@ -46,7 +46,7 @@ const toAltText = (title: string) => escapeHtml(shorten(title, MAX_ALT_CHARACTER
 export const imagePlaceholder = (title: string, more = '') => `<p><b>${title}</b>${more}</p>`
 
 /** Returns a local file as an image, or its name if it has an extension that isn't that of an image. */
-export function localImage(place: PagePlace, path: string, title: string): string {
+export function localImage(place: PageLocation, path: string, title: string): string {
   const ending = extname(path).toLowerCase()
   const reference = fileReference(place, existingPath(path))
   if (ending === '' || DRAWABLE_EXTENSIONS.has(ending)) return image(reference, title)

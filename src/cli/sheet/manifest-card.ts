@@ -5,11 +5,11 @@ import { formatPlace } from '../../core/errors.ts'
 import type { InvalidRow, ManifestIssue, ManifestRow } from '../../manifest/row.ts'
 import { badge, card, toExtraRows } from './card.ts'
 import { escapeHtml, isolateDirection, truncateText, webLink } from './html.ts'
-import { imagePlaceholder, localImage, type PagePlace, remoteImage } from './image-of.ts'
+import { imagePlaceholder, localImage, type PageLocation, remoteImage } from './image-of.ts'
 import { TONE_BY_STATE } from './result-card.ts'
 
 export interface ManifestCardOptions {
-  place: PagePlace
+  place: PageLocation
   /** Whether the page loads images from the web. */
   remoteImages: boolean
 }

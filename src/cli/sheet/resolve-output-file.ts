@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { platform } from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { flagError } from '../../core/errors.ts'
-import { isFolder, pathExists } from '../../core/path-exists.ts'
+import { isDirectory, pathExists } from '../../core/path-exists.ts'
 import type { GdnCommand } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { notEmpty } from '../flags/common.ts'
@@ -43,7 +43,7 @@ export async function resolveOutputFile(
   }
   if (stats !== null && !stats.isFile()) throw flagError(flag, `${path} is not a regular file`, 'Use another file.')
   const folder = dirname(path)
-  if (stats === null && !(await isFolder(folder))) {
+  if (stats === null && !(await isDirectory(folder))) {
     throw flagError(flag, `the folder ${folder} does not exist`, 'Create the folder, or use another one.')
   }
   if (force === true || !(await pathExists(path))) return { path, replace: force === true }

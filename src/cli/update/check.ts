@@ -67,8 +67,8 @@ export async function npmRegistry(env: NodeJS.ProcessEnv): Promise<URL | null> {
     shell: platform === 'win32',
   }
   const { stdout } = await execFileAsync('npm', ['config', 'get', 'registry'], options).catch(() => ({ stdout: '' }))
-  const named = stdout.trim()
-  return /^https?:\/\//.test(named) ? parseUrl(named.endsWith('/') ? named : `${named}/`) : null
+  const registry = stdout.trim()
+  return /^https?:\/\//.test(registry) ? parseUrl(registry.endsWith('/') ? registry : `${registry}/`) : null
 }
 
 /** Match variables that may contain a secret, because of their name or because their value is a URL with a password. */

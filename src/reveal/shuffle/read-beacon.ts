@@ -145,11 +145,11 @@ async function readAt(
   if (status === 404 || status === 425) return problem('does not have the round yet')
   if (status !== 200) return problem(`HTTP ${status}`)
   const parsed = parseJson(body)
-  const { round: named, signature } = isObject(parsed) ? parsed : {}
+  const { round: returnedRound, signature } = isObject(parsed) ? parsed : {}
   if (typeof signature !== 'string' || !/^[0-9a-f]{96}$/i.test(signature)) {
     return problem('did not return a round of quicknet', true)
   }
-  if (named !== round) return problem('returned another round', true)
+  if (returnedRound !== round) return problem('returned another round', true)
   try {
     return verifyBeacon(QUICKNET, round, Buffer.from(signature, 'hex'))
   } catch (error) {

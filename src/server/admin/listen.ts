@@ -10,7 +10,7 @@ import { resolveAccountId } from './webhooks.ts'
 
 /** Time in milliseconds for which events are still recorded after a listener's process was killed. */
 const LISTENER_TTL_MS = 30_000
-const EVENTS_AT_ONCE = 64
+const EVENTS_PER_BATCH = 64
 
 export interface ReceivedEvent {
   id: string
@@ -82,7 +82,7 @@ export async function openListener(store: Store, options: ListenOptions): Promis
         prolongedAt = now()
         await extendListener(store.db, id, now() + LISTENER_TTL_MS)
       }
-      const received = await listDueDeliveries(store.db, id, now(), EVENTS_AT_ONCE)
+      const received = await listDueDeliveries(store.db, id, now(), EVENTS_PER_BATCH)
       if (received.length === 0) return []
       await removeDeliveries(
         store.db,

@@ -3,7 +3,7 @@ import { blockchainHint } from '../../api/blockchain-hint.ts'
 import { type Blockchain, type EvmBlockchain, isEvm, isKnownBlockchain, KNOWN_NAMES } from '../../api/blockchains.ts'
 import { transactionUrl } from '../../core/block-explorer.ts'
 import { GdnError } from '../../core/errors.ts'
-import type { SecretPlace } from '../data-dir/secret-in-file.ts'
+import type { SecretLocation } from '../data-dir/secret-in-file.ts'
 import type { Db } from '../store/schema.ts'
 import type { EmbeddedChainEvent } from './evm/embedded/embedded-chain.ts'
 import { createEmbeddedChains } from './evm/embedded/embedded-chains.ts'
@@ -62,7 +62,7 @@ export interface ChainsOptions {
    * The database of a cluster; null or absent on SQLite. In a cluster, another process runs the embedded chains until
    * `setRunsEmbedded` is called.
    */
-  postgresStore?: SecretPlace['store']
+  postgresStore?: SecretLocation['store']
   /** The blockchains that this process serves. Default: all. */
   only?: ReadonlySet<Blockchain> | undefined
   dataDir: string

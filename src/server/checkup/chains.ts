@@ -20,7 +20,7 @@ const TIMEOUT_MS = 5000
  * Attempts per request to a node that has responded before. With several attempts, a busy node isn't reported as a
  * problem with the factory or the funds.
  */
-const TRIES = 3
+const MAX_ATTEMPTS = 3
 /** If a signer can't pay for this number of requests, the result is a warning. */
 const FEW_REQUESTS = 20n
 
@@ -48,7 +48,7 @@ async function examineNetwork(settings: ChainSettings, store: Store | null): Pro
   // For the next requests, use only nodes that have responded.
   const urls = settings.rpcUrls.filter((_, index) => nodes[index]?.status === 'ok')
   if (urls.length === 0) return nodes
-  const network = openNetwork(settings, urls, TRIES)
+  const network = openNetwork(settings, urls, MAX_ATTEMPTS)
   try {
     const chain = store === null ? null : await findChain(store.db, blockchain).catch(() => null)
     const factory = (chain?.factory_address ?? null) as Hex | null
@@ -68,8 +68,8 @@ async function examineNetwork(settings: ChainSettings, store: Store | null): Pro
   }
 }
 
-const openNetwork = (settings: ChainSettings, urls: readonly string[], tries = 1): RemoteNetwork =>
-  createRemoteNetwork({ ...settings, urls, tries, timeoutMs: TIMEOUT_MS })
+const openNetwork = (settings: ChainSettings, urls: readonly string[], maxAttempts = 1): RemoteNetwork =>
+  createRemoteNetwork({ ...settings, urls, maxAttempts, timeoutMs: TIMEOUT_MS })
 
 function examineNode(settings: ChainSettings, url: string): Promise<CheckResult> {
   // Don't include the URL in the name, because it may contain a provider's key.

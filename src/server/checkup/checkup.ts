@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { DatabasePlace } from '../settings/database.ts'
+import type { DatabaseLocation } from '../settings/database.ts'
 import { loadServerSettings, settingsPath } from '../settings/settings.ts'
 import type { ServerSettings } from '../settings/types.ts'
 import type { RemoteContext } from '../storage/remote/open-remote.ts'
@@ -7,7 +7,7 @@ import type { CheckResult } from './check-result.ts'
 import { examineDatabase } from './database.ts'
 import { examineStorage } from './storage.ts'
 
-export type CheckupOptions = DatabasePlace & RemoteContext
+export type CheckupOptions = DatabaseLocation & RemoteContext
 
 /**
  * Checks all parts of a backend's configuration: database, data directory, storage and networks. The check can run

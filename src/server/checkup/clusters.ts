@@ -15,7 +15,7 @@ const TIMEOUT_MS = 5000
  * Attempts per request to a node that has responded before. With several attempts, a busy node isn't reported as a
  * problem with the funds.
  */
-const TRIES = 3
+const MAX_ATTEMPTS = 3
 /**
  * If the signer can't pay for this number of tokens, the result is a warning, because the backend will soon reject
  * requests.
@@ -36,7 +36,7 @@ export async function examineCluster(
   const nodes = await Promise.all(settings.rpcUrls.map((url) => examineNode(settings, url)))
   const urls = settings.rpcUrls.filter((_, index) => nodes[index]?.status === 'ok')
   if (urls.length === 0) return nodes
-  const network = openNetwork(settings, urls, TRIES)
+  const network = openNetwork(settings, urls, MAX_ATTEMPTS)
   try {
     const signer = await examine(`${settings.blockchain} signer`, () =>
       examineSigner(network, settings, store, credentialsDirectory),
@@ -47,8 +47,8 @@ export async function examineCluster(
   }
 }
 
-const openNetwork = (settings: ClusterSettings, urls: readonly string[], tries = 1): RemoteSolana =>
-  createRemoteSolana({ ...settings, urls, tries, timeoutMs: TIMEOUT_MS })
+const openNetwork = (settings: ClusterSettings, urls: readonly string[], maxAttempts = 1): RemoteSolana =>
+  createRemoteSolana({ ...settings, urls, maxAttempts, timeoutMs: TIMEOUT_MS })
 
 function examineNode(settings: ClusterSettings, url: string): Promise<CheckResult> {
   return examine(`${settings.blockchain} node`, async () => {

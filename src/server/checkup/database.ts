@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path'
 import { sql } from 'kysely'
 import { GdnError } from '../../core/errors.ts'
 import { pathExists } from '../../core/path-exists.ts'
-import { type DatabasePlace, resolveDatabaseSettings } from '../settings/database.ts'
+import { type DatabaseLocation, resolveDatabaseSettings } from '../settings/database.ts'
 import { isPostgres } from '../store/dialect.ts'
 import { appliedMigrations, pendingMigrations } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/open-store.ts'
@@ -16,7 +16,7 @@ const SLOW_ROUND_TRIP_MS = 20
  * Checks that the database can be opened, accepts writes and has this version's schema, and measures its latency. Also
  * returns the opened database; null if there is no database or it can't be opened.
  */
-export async function examineDatabase(place: DatabasePlace): Promise<{ found: CheckResult; store: Store | null }> {
+export async function examineDatabase(place: DatabaseLocation): Promise<{ found: CheckResult; store: Store | null }> {
   let store: Store | null = null
   const examined = await examine('database', async () => {
     const opened = await openDatabase(place)
@@ -28,7 +28,7 @@ export async function examineDatabase(place: DatabasePlace): Promise<{ found: Ch
   return { found: examined, store }
 }
 
-async function openDatabase(place: DatabasePlace): Promise<Store | null> {
+async function openDatabase(place: DatabaseLocation): Promise<Store | null> {
   const postgres = await resolveDatabaseSettings(place)
   if (postgres !== null) {
     const { openPostgres } = await import('../store/postgres/open-postgres.ts')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { access, chmod, constants, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
-import { ensurePrivateFile, makePrivateFolder, refuseForeignFolder } from '../../core/private-file.ts'
+import { ensurePrivateFile, makePrivateDirectory, refuseForeignDirectory } from '../../core/private-file.ts'
 import { openSqlite } from '../../sqlite/driver.ts'
 import { RUNNING_FILE } from './running.ts'
 
@@ -28,8 +28,8 @@ export const openDataDirOfPostgres = (dataDir: string): Promise<void> => prepare
 
 async function prepareFolder<Result>(dataDir: string, take: (dataDir: string) => Result): Promise<Result> {
   try {
-    await makePrivateFolder(dataDir)
-    await refuseForeignFolder(dataDir, { code: 'data_dir' })
+    await makePrivateDirectory(dataDir)
+    await refuseForeignDirectory(dataDir, { code: 'data_dir' })
     await access(dataDir, constants.W_OK | constants.X_OK)
     if (process.platform !== 'win32' && ((await stat(dataDir)).mode & 0o077) !== 0) await chmod(dataDir, 0o700)
     return take(dataDir)

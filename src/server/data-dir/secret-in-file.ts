@@ -3,7 +3,7 @@ import { readPrivateText, writePrivateFile } from '../../core/private-file.ts'
 import type { Store } from '../store/open-store.ts'
 import { findOrCreateSecret } from '../store/secrets.ts'
 
-export interface SecretPlace {
+export interface SecretLocation {
   dataDir: string
   /** The secret's file name in the data directory. */
   file: string
@@ -18,7 +18,7 @@ export interface SecretPlace {
  * @returns the secret, and the name of its location for messages
  */
 export async function readOrCreateSecret(
-  { dataDir, file, store }: SecretPlace,
+  { dataDir, file, store }: SecretLocation,
   make: () => string,
 ): Promise<{ text: string; place: string }> {
   const path = join(dataDir, file)

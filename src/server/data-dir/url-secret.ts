@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { GdnError } from '../../core/errors.ts'
 import { Secret } from '../../core/secret.ts'
-import { readOrCreateSecret, type SecretPlace } from './secret-in-file.ts'
+import { readOrCreateSecret, type SecretLocation } from './secret-in-file.ts'
 
 const URL_SECRET_FILE = 'url-secret'
 
 /** Returns the secret that signs URLs. It is generated on first use. */
-export async function openUrlSecret(dataDir: string, store: SecretPlace['store'] = null): Promise<Secret> {
+export async function openUrlSecret(dataDir: string, store: SecretLocation['store'] = null): Promise<Secret> {
   const stored = await readOrCreateSecret(
     { dataDir, file: URL_SECRET_FILE, store },
     () => `${randomBytes(32).toString('hex')}\n`,

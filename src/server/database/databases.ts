@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { sql } from 'kysely'
 import { openDataDir } from '../data-dir/open.ts'
 import { noDatabaseError } from '../open-database.ts'
-import { type DatabasePlace, resolveDatabaseSettings } from '../settings/database.ts'
+import { type DatabaseLocation, resolveDatabaseSettings } from '../settings/database.ts'
 import { appliedMigrations, pendingMigrations } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import type { Db } from '../store/schema.ts'
@@ -31,12 +31,12 @@ export interface DatabaseStatus {
  * @throws GdnError `data_dir`, for example for a schema that this version doesn't support; `unreachable`,
  *   `invalid_config`
  */
-export async function databaseStatus(place: DatabasePlace): Promise<DatabaseStatus> {
+export async function databaseStatus(place: DatabaseLocation): Promise<DatabaseStatus> {
   return await openForStatus(place, 'as it is')
 }
 
 /** Migrates a database to the schema of this version. The database of a data directory must not be in use. */
-export async function migrateDatabase(place: DatabasePlace): Promise<DatabaseStatus> {
+export async function migrateDatabase(place: DatabaseLocation): Promise<DatabaseStatus> {
   const lock = (await resolveDatabaseSettings(place)) === null ? await openDataDir(resolve(place.dataDir)) : null
   try {
     return await openForStatus(place, 'up to date')
@@ -47,7 +47,7 @@ export async function migrateDatabase(place: DatabasePlace): Promise<DatabaseSta
 
 type SchemaMode = 'as it is' | 'up to date'
 
-async function openForStatus(place: DatabasePlace, schema: SchemaMode): Promise<DatabaseStatus> {
+async function openForStatus(place: DatabaseLocation, schema: SchemaMode): Promise<DatabaseStatus> {
   const { store, name } = await open(place, schema)
   try {
     return await readStatus(store, name)
@@ -56,7 +56,7 @@ async function openForStatus(place: DatabasePlace, schema: SchemaMode): Promise<
   }
 }
 
-async function open(place: DatabasePlace, schema: SchemaMode): Promise<{ store: Store; name: string }> {
+async function open(place: DatabaseLocation, schema: SchemaMode): Promise<{ store: Store; name: string }> {
   const postgres = await resolveDatabaseSettings(place)
   const options = schema === 'as it is' ? { unchecked: true } : {}
   if (postgres !== null) {

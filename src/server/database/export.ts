@@ -8,7 +8,7 @@ import { readPrivateText } from '../../core/private-file.ts'
 import { isDiskFull } from '../data-dir/disk-full.ts'
 import { openDataDir } from '../data-dir/open.ts'
 import { openDatabase } from '../open-database.ts'
-import { type DatabasePlace, resolveDatabaseSettings } from '../settings/database.ts'
+import { type DatabaseLocation, resolveDatabaseSettings } from '../settings/database.ts'
 import { appliedMigrations } from '../store/migrate.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Db } from '../store/schema.ts'
@@ -41,7 +41,7 @@ export interface CopyResult {
  * @throws GdnError `data_dir_busy`; `usage` if the file already exists or can't be written
  */
 export async function exportDatabase(
-  place: DatabasePlace,
+  place: DatabaseLocation,
   path: string,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<CopyResult> {

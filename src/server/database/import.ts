@@ -7,7 +7,7 @@ import { GdnError, messageOf } from '../../core/errors.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import { writePrivateFile } from '../../core/private-file.ts'
 import { openDataDir } from '../data-dir/open.ts'
-import { type DatabasePlace, resolveDatabaseSettings } from '../settings/database.ts'
+import { type DatabaseLocation, resolveDatabaseSettings } from '../settings/database.ts'
 import { isPostgres } from '../store/dialect.ts'
 import { startIncarnation } from '../store/identity.ts'
 import { appliedMigrations, CURRENT_SCHEMA, schemaName } from '../store/migrate.ts'
@@ -18,7 +18,7 @@ import { type CopyResult, EXPORT_FORMAT, SECRET_FILES } from './export.ts'
 import { type Row, readTableRows, TableChecksum, writeRows } from './rows.ts'
 import { readTables, type TableShape } from './tables.ts'
 
-const ROWS_AT_ONCE = 1000
+const ROWS_PER_BATCH = 1000
 
 /**
  * Imports an export into an empty database in one transaction. Each table is read back and compared with the export by
@@ -28,7 +28,7 @@ const ROWS_AT_ONCE = 1000
  * @throws GdnError `invalid_input` for a file that isn't a complete export of this version; `data_dir` if the database
  *   isn't empty
  */
-export async function importDatabase(place: DatabasePlace, path: string): Promise<CopyResult> {
+export async function importDatabase(place: DatabaseLocation, path: string): Promise<CopyResult> {
   const since = performance.now()
   const file = resolve(path)
   const isFolder = await stat(file).then(
@@ -62,7 +62,7 @@ export async function importDatabase(place: DatabasePlace, path: string): Promis
   }
 }
 
-async function openTarget(place: DatabasePlace): Promise<Store> {
+async function openTarget(place: DatabaseLocation): Promise<Store> {
   const postgres = await resolveDatabaseSettings(place)
   if (postgres === null) return await openStore(join(resolve(place.dataDir), 'gdn.db'))
   const { openPostgres } = await import('../store/postgres/open-postgres.ts')
@@ -110,7 +110,7 @@ async function importTables(db: Db, file: string) {
       current.checksum.add(line as Row)
       current.rows.push(line as Row)
       if (current.table.name === 'secrets') counts.secrets.push(line as Row)
-      if (current.rows.length === ROWS_AT_ONCE) await flush(current)
+      if (current.rows.length === ROWS_PER_BATCH) await flush(current)
     } else if ('table' in line) {
       const table = tables.find(({ name }) => name === line.table)
       if (table === undefined || JSON.stringify(table.columns) !== JSON.stringify(line.columns)) {

@@ -1,7 +1,7 @@
 import { GdnError } from '../../core/errors.ts'
 import { type ContentBlock, matchesCid, parseCid } from '../../ipfs/cid.ts'
 import { openDatabase } from '../open-database.ts'
-import type { DatabasePlace } from '../settings/database.ts'
+import type { DatabaseLocation } from '../settings/database.ts'
 import { loadServerSettings } from '../settings/settings.ts'
 import type { ServerSettings } from '../settings/types.ts'
 import { repairBlocks } from '../store/block-table.ts'
@@ -10,8 +10,8 @@ import { toDatabaseError } from '../store/postgres/gone.ts'
 import { addPublications } from '../store/publications.ts'
 import type { PublishTarget } from '../store/schema.ts'
 
-const BYTES_AT_ONCE = 4 * 2 ** 20
-const ROOTS_AT_ONCE = 500
+const BYTES_PER_BATCH = 4 * 2 ** 20
+const ROOTS_PER_BATCH = 500
 
 export interface RestoreOptions {
   blocks: AsyncIterable<ContentBlock>
@@ -25,7 +25,7 @@ export interface RestoreOptions {
  * CID, and replaces stored blocks that don't match their CIDs. A complete file in the database is served instead of a
  * damaged copy in the file storage.
  */
-export async function restoreBlocks(place: DatabasePlace, options: RestoreOptions): Promise<{ publishes: boolean }> {
+export async function restoreBlocks(place: DatabaseLocation, options: RestoreOptions): Promise<{ publishes: boolean }> {
   const settings = await loadServerSettings(place.dataDir, place.settingsFile)
   const target = settings.storage.kind === 'ipfs' ? 'node' : settings.pinning === null ? null : 'pins'
   const store = await openDatabase(place, { createIfMissing: true })
@@ -58,7 +58,7 @@ async function storeBlocks(store: Store, blocks: RestoreOptions['blocks']): Prom
     }
     batch.push(block)
     bytes += block.bytes.length
-    if (bytes >= BYTES_AT_ONCE) await flush()
+    if (bytes >= BYTES_PER_BATCH) await flush()
   }
   await flush()
 }
@@ -78,7 +78,7 @@ async function queuePublications(
   for await (const root of cids) {
     roots.add(root)
     last = root
-    if (roots.size >= ROOTS_AT_ONCE) await publish()
+    if (roots.size >= ROOTS_PER_BATCH) await publish()
   }
   await publish()
   return last

@@ -118,9 +118,9 @@ export async function listSeenCollections(
 ): Promise<Page<CollectionSummary>> {
   const { db } = explorer
   if (q !== null) {
-    const named = await searchCollectionIds(explorer, { accountId }, q)
-    const rows = await listVisibleCollections(db, accountId, named.slice(offset, offset + limit))
-    return { total: named.length, offset, items: await collectionSummaries(explorer, rows) }
+    const matchingIds = await searchCollectionIds(explorer, { accountId }, q)
+    const rows = await listVisibleCollections(db, accountId, matchingIds.slice(offset, offset + limit))
+    return { total: matchingIds.length, offset, items: await collectionSummaries(explorer, rows) }
   }
   const ids = await collectionIds(db, accountId, { offset, limit })
   const rows = await listVisibleCollections(db, accountId, ids)
@@ -193,12 +193,12 @@ async function readSettings(explorer: ExplorerDeps, row: VisibleCollection): Pro
 export const recentPeriod = ({ now }: ExplorerDeps): number => Math.floor(now() / 5000)
 
 /** Number of index entries that one query reads, which takes a few milliseconds. */
-const ENTRIES_AT_ONCE = 20_000
+const ENTRIES_PER_BATCH = 20_000
 
 async function countOwners({ db }: ExplorerDeps, collectionId: string): Promise<number> {
   let owners = 0
   for (let after = ''; ; ) {
-    const { count, last } = await countOwnersAfter(db, collectionId, after, ENTRIES_AT_ONCE)
+    const { count, last } = await countOwnersAfter(db, collectionId, after, ENTRIES_PER_BATCH)
     owners += count
     if (last === null) return owners
     after = last

@@ -35,7 +35,7 @@ export async function listNfts(
   return await listInBuckets(explorer, { collectionId: collection.id, run: null }, { status, ...part })
 }
 
-const BUCKETS_AT_ONCE = 4
+const BUCKETS_PER_BATCH = 4
 
 /** Returns NFTs of a collection, or of one of its runs, in the order of acceptance. */
 export async function listInBuckets(
@@ -48,9 +48,9 @@ export async function listInBuckets(
   const rows: SummaryRow[] = []
   // Read all buckets for failed NFTs, which have a separate index. In the other states, most rows of a bucket match, so
   // a few buckets fill a page.
-  const atOnce = status === 'failed' ? places.length : BUCKETS_AT_ONCE
-  for (let at = 0; at < places.length && rows.length < limit; at += atOnce) {
-    const bucketPlaces = places.slice(at, at + atOnce)
+  const bucketsPerBatch = status === 'failed' ? places.length : BUCKETS_PER_BATCH
+  for (let at = 0; at < places.length && rows.length < limit; at += bucketsPerBatch) {
+    const bucketPlaces = places.slice(at, at + bucketsPerBatch)
     const range = { first: bucketPlaces[0]?.bucket ?? 0, last: bucketPlaces.at(-1)?.bucket ?? 0 }
     const page = { offset: bucketPlaces[0]?.offset ?? 0, limit: limit - rows.length }
     rows.push(...(await listNftsOfBuckets(db, { ...scope, ...range, status }, page)))

@@ -60,7 +60,7 @@ const MAX_SHOWN_REASONS = 100
 const MAX_IDS = 20
 /** Maximum number of distinct reasons that are counted. Further reasons are omitted. */
 const MAX_REASONS = 10_000
-const FAILED_AT_ONCE = 1000
+const FAILED_PER_BATCH = 1000
 
 /** Returns the details of a run. Returns null if the viewer may not see a run with this name. */
 export async function showRun(explorer: ExplorerDeps, viewer: Viewer, name: string): Promise<RunDetails | null> {
@@ -86,7 +86,7 @@ export async function showRun(explorer: ExplorerDeps, viewer: Viewer, name: stri
 async function failuresOf({ db }: ExplorerDeps, { collection_id, run }: VisibleRun): Promise<RunDetails['failures']> {
   const reasons = new Map<string, { count: number; ids: string[] }>()
   for (let after = -1; ; ) {
-    const failed = await listFailedNftsAfter(db, { collectionId: collection_id, run, after }, FAILED_AT_ONCE)
+    const failed = await listFailedNftsAfter(db, { collectionId: collection_id, run, after }, FAILED_PER_BATCH)
     for (const { id, error } of failed) {
       const reason = reasons.get(error ?? '')
       if (reason !== undefined) {
@@ -95,7 +95,7 @@ async function failuresOf({ db }: ExplorerDeps, { collection_id, run }: VisibleR
       } else if (reasons.size < MAX_REASONS) reasons.set(error ?? '', { count: 1, ids: [id] })
     }
     const last = failed.at(-1)
-    if (last === undefined || failed.length < FAILED_AT_ONCE) break
+    if (last === undefined || failed.length < FAILED_PER_BATCH) break
     after = last.seq
     await nextTurn()
   }

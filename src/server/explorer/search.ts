@@ -169,8 +169,8 @@ export async function search(explorer: ExplorerDeps, viewer: Viewer, query: stri
   const exact = hits.length === 1 ? (hits[0] ?? null) : null
   const rest = MAX_HITS - hits.length
   if (rest > 0 && exact === null) {
-    const named = (await searchCollectionIds(explorer, viewer, text)).slice(0, rest)
-    hits.push(...(await collectionHits(explorer, viewer, named)))
+    const matchingIds = (await searchCollectionIds(explorer, viewer, text)).slice(0, rest)
+    hits.push(...(await collectionHits(explorer, viewer, matchingIds)))
   }
   if (hits.length < MAX_HITS && exact === null) {
     const accountIds = await listSearchedAccounts(explorer, viewer)

@@ -48,13 +48,13 @@ export async function findTitled(
     const [rarest, ...commoner] = wordTerms
     if (rarest === undefined || rarest.count === 0) continue
     // With a single word, every NFT that has the word is a result, so no more than `limit` are read.
-    const atOnce = commoner.length === 0 && collectionId === null ? limit : PAGE_SIZE
+    const nftsPerBatch = commoner.length === 0 && collectionId === null ? limit : PAGE_SIZE
     for (
       let before = end, looked = 0;
       before > from && looked < MAX_COMPARED && results.length < limit;
-      looked += atOnce
+      looked += nftsPerBatch
     ) {
-      const candidates = await listSeqsWithTerms(db, rarest.terms, { before, limit: atOnce })
+      const candidates = await listSeqsWithTerms(db, rarest.terms, { before, limit: nftsPerBatch })
       let seqs = candidates
       for (const { terms } of commoner) {
         const having = await filterSeqsWithTerms(db, seqs, terms)
@@ -63,7 +63,7 @@ export async function findTitled(
       const rows = await listNftsAt(db, seqs)
       results.push(...rows.filter((row) => collectionId === null || row.collection_id === collectionId).reverse())
       before = candidates.at(-1) ?? from
-      if (candidates.length < atOnce) break
+      if (candidates.length < nftsPerBatch) break
     }
   }
   return results.slice(0, limit)

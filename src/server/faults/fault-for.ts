@@ -21,8 +21,8 @@ function draw(...parts: (string | number)[]): number {
 
 function concerns(rule: FaultRule, endpoint: EndpointName): boolean {
   if (rule.fault === 'nft' && !MINTING.includes(endpoint)) return false
-  const named: readonly string[] = [rule.endpoint].flat()
-  return named.includes('*') || named.includes(endpoint)
+  const ruleEndpoints: readonly string[] = [rule.endpoint].flat()
+  return ruleEndpoints.includes('*') || ruleEndpoints.includes(endpoint)
 }
 
 function chooseDelayMs(milliseconds: number | [number, number], luck: number): number {
@@ -71,7 +71,7 @@ function describeEffect(rule: FaultRule): string {
 
 /** A rule as a sentence: `10 % of createnft requests return HTTP 429`. */
 export function describeRule(rule: FaultRule): string {
-  const named: readonly string[] = [rule.endpoint].flat()
-  const endpoints = named.includes('*') ? 'all requests' : `${named.join(' and ')} requests`
+  const ruleEndpoints: readonly string[] = [rule.endpoint].flat()
+  const endpoints = ruleEndpoints.includes('*') ? 'all requests' : `${ruleEndpoints.join(' and ')} requests`
   return `${percent(rule.share)} of ${endpoints} ${describeEffect(rule)}`
 }

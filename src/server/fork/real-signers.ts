@@ -24,15 +24,15 @@ export function realSigners(pairs: readonly { real: Hex; copy: Hex }[]): RealSig
   const replaceInError = (error: unknown): unknown => {
     if (!(error instanceof GdnError)) return error
     const { code, message, hint, place, details, operationId, cause, stack } = error
-    const named = new GdnError(code, replaceInText(message), {
+    const replacedError = new GdnError(code, replaceInText(message), {
       hint: hint && replaceInText(hint),
       place,
       details: details && JSON.parse(replaceInText(JSON.stringify(details))),
       operationId,
       cause: replaceInError(cause),
     })
-    if (stack !== undefined) named.stack = replaceInText(stack)
-    return named
+    if (stack !== undefined) replacedError.stack = replaceInText(stack)
+    return replacedError
   }
   return { replaceInText, replaceInError }
 }

@@ -20,7 +20,7 @@ import { copyCollection } from '../database/copy-collection.ts'
 import { type BackendOptions, startBackend } from '../main.ts'
 import { openDatabase, withDatabase } from '../open-database.ts'
 import { newApiKey, registerApiKey } from '../services/authenticate.ts'
-import type { DatabasePlace } from '../settings/database.ts'
+import type { DatabaseLocation } from '../settings/database.ts'
 import { findCoinSymbol } from '../settings/networks.ts'
 import { loadServerSettings, settingsPath } from '../settings/settings.ts'
 import type { ChainSettings } from '../settings/types.ts'
@@ -32,7 +32,7 @@ import { type RealSigners, realSigners } from './real-signers.ts'
 
 export interface RehearsalTarget {
   /** The backend whose drop is rehearsed. The rehearsal only reads its data, so the backend may be running. */
-  place: DatabasePlace
+  place: DatabaseLocation
   blockchain: EvmBlockchain
   contract: string
 }
@@ -176,7 +176,7 @@ export async function openRehearsal(
 }
 
 async function readChainSettings(
-  { dataDir, settingsFile }: DatabasePlace,
+  { dataDir, settingsFile }: DatabaseLocation,
   blockchain: EvmBlockchain,
 ): Promise<ChainSettings> {
   const chain = (await loadServerSettings(dataDir, settingsFile)).chains.get(blockchain)
@@ -206,7 +206,7 @@ interface CopiedState {
 }
 
 /** Copies the collection to the data directory of the rehearsal. */
-async function copyFrom(place: DatabasePlace, dataDir: string, copying: CopyContext): Promise<CopiedState> {
+async function copyFrom(place: DatabaseLocation, dataDir: string, copying: CopyContext): Promise<CopiedState> {
   const { blockchain, contract, addresses, fork } = copying
   return await withDatabase(place, async ({ db }) => {
     const collection = await findCollection({ db }, blockchain, contract)

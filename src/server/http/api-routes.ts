@@ -97,7 +97,7 @@ const MAX_COST = /^([0-9]{1,40})(;set)?$/
 /**
  * Returns the cost limit of the request's run. Rejects an invalid value, because ignoring it could cost the user money.
  */
-function parseMaxCost(request: FastifyRequest): RunCostLimit | null {
+function parseMaxCostHeader(request: FastifyRequest): RunCostLimit | null {
   const header = request.headers[HEADERS.runMaxCost]
   if (header === undefined) return null
   const [, wei, isSet] = MAX_COST.exec(String(header)) ?? []
@@ -191,7 +191,7 @@ function addEndpoint(
       idempotencyKey: endpoint.creates === null ? null : parseIdempotencyKey(request),
       requestId: request.ownId,
       run: parseRun(request),
-      maxCost: parseMaxCost(request),
+      maxCost: parseMaxCostHeader(request),
       onlyWithoutValue: parseOnlyWithoutValue(request),
       origin: () => requestOrigin(request),
     }

@@ -15,7 +15,7 @@ function routeOrPath({ routeOptions, url }: FastifyRequest): { route: string } |
 export function addRequestLog(app: FastifyInstance, log: Log): void {
   app.addHook('onResponse', async (request, reply) => {
     const { id, method, caller, accepted } = request
-    const facts = {
+    const logFields = {
       request: id,
       method,
       ...routeOrPath(request),
@@ -25,6 +25,6 @@ export function addRequestLog(app: FastifyInstance, log: Log): void {
       // Log the ID to which database rows and log lines of the pipeline refer.
       ...(accepted === null || accepted === id ? {} : { accepted }),
     }
-    log.info(facts, 'request')
+    log.info(logFields, 'request')
   })
 }

@@ -45,9 +45,9 @@ export function startChainPipeline(options: ChainPipelineOptions): ChainPipeline
     const [first] = signed
     if (first === undefined) return
     const { id: transaction, hash, signer, nonce, kind } = first
-    const facts = { blockchain, kind, signer, requests: requests.slice(0, MAX_LOGGED_REQUESTS) }
-    if (signed.length === 1) log.info({ ...facts, transaction, hash, nonce }, 'a transaction is signed')
-    else log.info({ ...facts, transactions: signed.length }, 'transactions are signed')
+    const logFields = { blockchain, kind, signer, requests: requests.slice(0, MAX_LOGGED_REQUESTS) }
+    if (signed.length === 1) log.info({ ...logFields, transaction, hash, nonce }, 'a transaction is signed')
+    else log.info({ ...logFields, transactions: signed.length }, 'transactions are signed')
     chainLoop.wake()
   }
   const driver = createDriver(onSigned)

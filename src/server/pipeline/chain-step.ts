@@ -51,8 +51,8 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
     // minute.
     const attempts = refusal === undefined ? 0 : transaction.attempts + 1
     if (refusal !== undefined) {
-      const facts = { blockchain, transaction: transaction.id, reason: refusal }
-      log.warn(facts, 'the network rejected a transaction; the same bytes will be sent again')
+      const logFields = { blockchain, transaction: transaction.id, reason: refusal }
+      log.warn(logFields, 'the network rejected a transaction; the same bytes will be sent again')
     }
     const next_attempt_at = now() + (refusal === undefined ? waitMs : backoffMs(attempts))
     const isOurs = await updateSignedTransaction(store.db, transaction, {

@@ -55,7 +55,7 @@ export interface CollectionState {
 
 export interface Lifecycle {
   /** Whether the owner has permanently frozen the metadata of all tokens. */
-  frozen: boolean
+  isFrozen: boolean
   enableBurn: boolean
   hasUpdatesLeft: boolean
 }
@@ -63,9 +63,9 @@ export interface Lifecycle {
 export interface TokenState {
   /** Number of the token's last update; 0 if there is none. */
   revision: number
-  dynamic: boolean
-  frozen: boolean
-  burned: boolean
+  isDynamic: boolean
+  isFrozen: boolean
+  isBurned: boolean
 }
 
 export interface ContractFacts {
@@ -95,9 +95,9 @@ export interface GasFacts {
   /** Returns the maximum gas and bytes that each NFT can use, if one request mints `count` NFTs to one receiver. */
   maxPerNft(nfts: { count: number; isGrant: boolean; isDynamic: boolean }): { gas: number; bytes: number }
   /** Returns the maximum cost of `count` NFTs of a run. */
-  maxCostOfNfts(run: CostLimitedRun, count: number, fees: MaxCostFees): bigint
+  computeMaxCostOfNfts(run: CostLimitedRun, count: number, fees: MaxCostFees): bigint
   /** Returns the budget of a run. Lock the run first if the result determines whether a request is accepted. */
-  budgetOf(db: Db, run: CostLimitedRun, fees: MaxCostFees): Promise<RunBudget>
+  readBudget(db: Db, run: CostLimitedRun, fees: MaxCostFees): Promise<RunBudget>
   /** Returns why the next NFTs and changes of a run can't be signed at current fees; null if they can. */
   findPriceWaitReason(db: Db, run: LimitedRun, current: CurrentFees): Promise<string | null>
   /**

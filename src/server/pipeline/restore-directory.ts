@@ -29,6 +29,6 @@ export async function restoreDirectory(
 ): Promise<void> {
   const { cid, blocks } = await buildMintDirectory(await listNftsOfDirectory(db, collectionId, directory))
   if (cid === directory) return await putBlocks(db, blocks, store.publishTo)
-  const facts = { collection: collectionId, directory }
-  log.error(facts, 'metadata files of minted NFTs are missing: not all NFTs of their directory are in the database')
+  const logFields = { collection: collectionId, directory }
+  log.error(logFields, 'metadata files of minted NFTs are missing: not all NFTs of their directory are in the database')
 }

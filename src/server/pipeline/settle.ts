@@ -169,16 +169,16 @@ async function applyToUpdates(
 function logOutcome(log: Log, { transaction, outcome, verdict }: Settlement, requests: string[] | undefined): void {
   const { id, blockchain, hash, kind } = transaction
   const { state, seen } = outcome
-  const facts = { blockchain, transaction: id, hash: seen.hash ?? hash, kind }
-  if (state === 'cancelled') log.info(facts, 'a transaction was canceled')
-  if (state === 'reverted') log.warn({ ...facts, error: seen.error }, 'a transaction reverted')
+  const logFields = { blockchain, transaction: id, hash: seen.hash ?? hash, kind }
+  if (state === 'cancelled') log.info(logFields, 'a transaction was canceled')
+  if (state === 'reverted') log.warn({ ...logFields, error: seen.error }, 'a transaction reverted')
   if (verdict.kind === 'again' && verdict.replacement !== undefined) {
     log.info(
-      { ...facts, replaced_by: verdict.replacement.id },
+      { ...logFields, replaced_by: verdict.replacement.id },
       'a transaction can never be executed; a replacement was signed',
     )
   }
   if (requests === undefined || (state !== 'final' && state !== 'reverted')) return
   const [status, block] = [state === 'final' ? 'success' : state, seen.block_number]
-  log.info({ ...facts, status, block, gas: Number(seen.gas_used), requests }, 'a transaction is confirmed')
+  log.info({ ...logFields, status, block, gas: Number(seen.gas_used), requests }, 'a transaction is confirmed')
 }

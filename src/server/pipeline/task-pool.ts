@@ -2,7 +2,7 @@
  * Creates a pool for a step's background tasks, which continue between its turns. The step must not add more tasks than
  * `free()` returns.
  */
-export function createTaskPool(atOnce: number) {
+export function createTaskPool(maxConcurrent: number) {
   const tasks = new Set<Promise<void>>()
   const stopping = new AbortController()
   return {
@@ -10,7 +10,7 @@ export function createTaskPool(atOnce: number) {
     signal: stopping.signal,
 
     /** Returns how many more tasks can start. */
-    free: () => atOnce - tasks.size,
+    free: () => maxConcurrent - tasks.size,
 
     /** Adds a task. The task must handle its own errors. */
     add(task: Promise<void>, onEnd = () => {}): void {

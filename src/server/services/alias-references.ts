@@ -62,9 +62,9 @@ export async function aliasReferences(
     for (const { index, alias, content } of sortByReferenceId(aliases)) {
       // `claimReferences` compares only digests, so it also accepts a reference ID of another NFT with the same
       // content.
-      const { target_id: named = content.target_id } = existing.get(alias) ?? {}
-      if (named !== content.target_id)
-        throw conflictError(`reference_ids[${index}] "${alias}" identifies the NFT ${named}`)
+      const { target_id: aliasTarget = content.target_id } = existing.get(alias) ?? {}
+      if (aliasTarget !== content.target_id)
+        throw conflictError(`reference_ids[${index}] "${alias}" identifies the NFT ${aliasTarget}`)
       if (await setAlias(db, scope, content, alias)) continue
       throw conflictError(`nft_gdn_ids[${index}] ${content.target_id} already has an alias other than "${alias}"`)
     }

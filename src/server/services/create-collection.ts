@@ -75,8 +75,8 @@ export async function createCollection(deps: ServiceDeps, request: RequestOf<'cr
     },
     async write(db, requestId, { facts, costCheck }) {
       const id = newId()
-      const named = references.map((reference) => ({ ...reference, target_id: id }))
-      const existing = (await claimReferences(db, scope, named)).get(reference_id ?? '')
+      const targetedReferences = references.map((reference) => ({ ...reference, target_id: id }))
+      const existing = (await claimReferences(db, scope, targetedReferences)).get(reference_id ?? '')
       if (existing !== undefined) return response(existing)
       const collection = {
         id,

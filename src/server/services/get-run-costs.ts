@@ -100,7 +100,7 @@ async function readReservedFields(db: Db, gas: GasFacts, run: CostLimitedRun | n
   const { nft_gas, nft_bytes } = run
   const fees = await readFeesOrNull(gas)
   if (fees === null) return { ...unknown, nft_gas, nft_bytes }
-  const { max, available, unsigned } = await gas.budgetOf(db, run, fees)
+  const { max, available, unsigned } = await gas.readBudget(db, run, fees)
   return { counted: String(max - available), unsigned_nfts: unsigned, nft_gas, nft_bytes }
 }
 
@@ -139,7 +139,7 @@ async function findWaitReason(
   if (current === null) return problem
   const price = isUnsigned ? await gas.findPriceWaitReason(db, limited, current) : null
   if (price === null && problem !== null) return problem
-  const budget = unfinalBlock !== null && hasMaxCost(limited) ? await gas.budgetOf(db, limited, current) : null
+  const budget = unfinalBlock !== null && hasMaxCost(limited) ? await gas.readBudget(db, limited, current) : null
   // The rest of the limit isn't enough for another transaction as large as the run's largest one.
   const isTight = budget !== null && budget.available < budget.largest
   const reasons = [price, unfinalBlock !== null && isTight ? await findFinalityReason(gas, unfinalBlock) : null]

@@ -68,8 +68,8 @@ export async function reserveCost(db: Db, check: NonNullable<CostCheck>, rows: N
   const { gas, fees } = check
   const run = await lockLimit(db, check, rows, gas.maxPerNft(rows))
   if (run === null) return
-  const neededAt = async (at: MaxCostFees) => gas.maxCostOfNfts(run, rows.count, at)
-  await refuseOverBudget(check, await gas.budgetOf(db, run, fees), await neededAt(fees), neededAt)
+  const neededAt = async (at: MaxCostFees) => gas.computeMaxCostOfNfts(run, rows.count, at)
+  await refuseOverBudget(check, await gas.readBudget(db, run, fees), await neededAt(fees), neededAt)
 }
 
 /**
@@ -85,7 +85,7 @@ async function reserveChange(
 ): Promise<void> {
   const limited = await lockLimit(db, check, { accountId, run }, null)
   if (limited === null) return
-  const budget = await check.gas.budgetOf(db, limited, check.fees)
+  const budget = await check.gas.readBudget(db, limited, check.fees)
   const isOwn = ({ request_id }: UnsignedChange) => request_id === requestId
   const neededOf = ({ changes }: RunBudget) => changes.filter(isOwn).reduce((sum, { maxCost }) => sum + maxCost, 0n)
   const needed = neededOf(budget)
@@ -97,7 +97,7 @@ async function reserveChange(
     available: available + needed,
     unsigned: unsigned + otherChanges,
   }
-  await refuseOverBudget(check, before, needed, async (at) => neededOf(await check.gas.budgetOf(db, limited, at)))
+  await refuseOverBudget(check, before, needed, async (at) => neededOf(await check.gas.readBudget(db, limited, at)))
 }
 
 /**

@@ -81,11 +81,11 @@ export async function findExistingOperations(
   const ids = references.map(({ reference_id }) => reference_id)
   const operationsById = await lookUpReferences(db, scope, ids)
   refuseConflicts(scope, references, operationsById)
-  const named = ids.flatMap((id) => {
+  const existingOperations = ids.flatMap((id) => {
     const operation = operationsById.get(id)
     return operation === undefined || operation.isFree ? [] : [operation]
   })
-  return named.length === ids.length ? named : null
+  return existingOperations.length === ids.length ? existingOperations : null
 }
 
 /**
@@ -111,11 +111,11 @@ export async function claimReferences(
     refuseConflicts(scope, operations, operationsById)
     const lost: NewReference[] = []
     for (const operation of unclaimed) {
-      const named = operationsById.get(operation.reference_id)
-      if (named === undefined)
+      const existingOperation = operationsById.get(operation.reference_id)
+      if (existingOperation === undefined)
         throw new Error(`the reference ID ${operation.reference_id} is in use, but its operation is unknown`)
-      if (!named.isFree) existing.set(named.reference_id, named)
-      else if (!(await replaceReference(db, scope, operation, named.target_id))) lost.push(operation)
+      if (!existingOperation.isFree) existing.set(existingOperation.reference_id, existingOperation)
+      else if (!(await replaceReference(db, scope, operation, existingOperation.target_id))) lost.push(operation)
     }
     unclaimed = lost
   }
@@ -132,10 +132,11 @@ function refuseConflicts(
 ): void {
   refuseLabelConflicts({ operation }, references, operationsById)
   const conflicts = references.flatMap(({ reference_id, digest: request_digest }, index) => {
-    const named = operationsById.get(reference_id)
-    if (named === undefined || named.isFree || named.digest === request_digest) return []
-    const { status, digest } = named
-    return [{ reference_id, index, ...targetIdField({ operation }, named), status, digest, request_digest }]
+    const existingOperation = operationsById.get(reference_id)
+    if (existingOperation === undefined || existingOperation.isFree || existingOperation.digest === request_digest)
+      return []
+    const { status, digest } = existingOperation
+    return [{ reference_id, index, ...targetIdField({ operation }, existingOperation), status, digest, request_digest }]
   })
   const [first] = conflicts
   if (first === undefined) return
@@ -158,11 +159,20 @@ export function refuseLabelConflicts(
   operationsById: ReadonlyMap<string, KnownOperation>,
 ): void {
   const conflicts = references.flatMap(({ reference_id, label: request_label = null }, index) => {
-    const named = operationsById.get(reference_id)
-    if (named === undefined || named.isFree || request_label === null) return []
-    const { status, label: reference_label = null } = named
+    const existingOperation = operationsById.get(reference_id)
+    if (existingOperation === undefined || existingOperation.isFree || request_label === null) return []
+    const { status, label: reference_label = null } = existingOperation
     if (reference_label === null || reference_label === request_label) return []
-    return [{ reference_id, index, ...targetIdField({ operation }, named), status, reference_label, request_label }]
+    return [
+      {
+        reference_id,
+        index,
+        ...targetIdField({ operation }, existingOperation),
+        status,
+        reference_label,
+        request_label,
+      },
+    ]
   })
   const [first] = conflicts
   if (first === undefined) return

@@ -34,15 +34,15 @@ const lockSeals = (db: Db, collectionId: string, mode: 'alone' | 'shared') =>
  * @throws Refusal 409
  */
 export async function refuseSealed(db: Db, collectionId: string, metadata: readonly Metadata[]): Promise<void> {
-  const named = new Set(
+  const leavesUrls = new Set(
     metadata.flatMap(({ [SLOT]: slot, file_fields: files }) =>
       slot === undefined ? [] : (files.find(({ key }) => key === LEAVES)?.url ?? []),
     ),
   )
-  if (named.size === 0) return
+  if (leavesUrls.size === 0) return
   await lockSeals(db, collectionId, 'shared')
   const terms = await listCommitmentTerms(db, collectionId)
-  const sealed = terms.find(({ leaves_url }) => leaves_url !== undefined && named.has(leaves_url))
+  const sealed = terms.find(({ leaves_url }) => leaves_url !== undefined && leavesUrls.has(leaves_url))
   if (sealed === undefined) return
   throw conflictError(
     SHUFFLE_ERRORS.sealed,

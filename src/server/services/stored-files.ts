@@ -11,7 +11,7 @@ import type { ServiceDeps } from './services.ts'
 export const MAX_LOOKUPS = 1000 * MAX_FILE_FIELDS
 
 /** Number of NFTs that are processed before other work runs. */
-const NFTS_AT_ONCE = 100
+const NFTS_PER_BATCH = 100
 
 /**
  * Returns the IPFS paths of each NFT's files if all of them are in the backend's storage and checked. Otherwise,
@@ -46,7 +46,7 @@ export async function findStoredPlaces(
     return files
   }
   const all: (Record<string, string> | null)[] = []
-  for (const chunk of chunksOf(nfts, NFTS_AT_ONCE)) {
+  for (const chunk of chunksOf(nfts, NFTS_PER_BATCH)) {
     all.push(...(await Promise.all(chunk.map(filesOf))))
   }
   return all

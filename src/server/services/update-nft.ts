@@ -69,11 +69,11 @@ export async function updateNft(deps: ServiceDeps, request: RequestOf<'updatednf
 
 function refuseUnlessUpdatable(id: string, state: CollectionState, lifecycle: Lifecycle, token: TokenState): void {
   refuseUnlessService(state)
-  if (token.burned) throw badRequestError('the NFT was burned')
-  if (lifecycle.frozen) throw badRequestError('the metadata of the collection is frozen')
+  if (token.isBurned) throw badRequestError('the NFT was burned')
+  if (lifecycle.isFrozen) throw badRequestError('the metadata of the collection is frozen')
   if (!lifecycle.hasUpdatesLeft) throw badRequestError('the collection has reached the maximum number of updates')
-  if (token.frozen) throw badRequestError(`the metadata of the NFT ${id} is frozen`)
-  if (!token.dynamic) {
+  if (token.isFrozen) throw badRequestError(`the metadata of the NFT ${id} is frozen`)
+  if (!token.isDynamic) {
     throw badRequestError(
       `the NFT ${id} is not dynamic: only NFTs from creatednft or in a dynamic collection can be updated`,
     )

@@ -14,7 +14,7 @@ export interface DatabaseSettings {
 /** Database settings from a single source: flags, the environment or the settings file. */
 export type PartialDatabaseSettings = { [Field in keyof DatabaseSettings]?: DatabaseSettings[Field] | undefined }
 
-export interface DatabasePlace {
+export interface DatabaseLocation {
   dataDir: string
   settingsFile?: string | undefined
   /** Values of flags or environment variables, which take precedence over the settings file. */
@@ -31,7 +31,7 @@ export async function resolveDatabaseSettings({
   dataDir,
   settingsFile,
   database,
-}: DatabasePlace): Promise<DatabaseSettings | null> {
+}: DatabaseLocation): Promise<DatabaseSettings | null> {
   const path = settingsPath(dataDir, settingsFile)
   const inFile = settingsFile === undefined && !existsSync(path) ? {} : await readDatabaseSettings(path)
   const url = database?.url ?? inFile.url

@@ -13,7 +13,7 @@ import { clusterName } from '../settings/solana-clusters.ts'
 import type { ClusterSettings } from '../settings/types.ts'
 import { findChain, recordChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
-import { type ChainPlace, noRpcUrlError } from './with-chain.ts'
+import { type ChainOptions, noRpcUrlError } from './with-chain.ts'
 
 export interface OpenedCluster {
   store: Store
@@ -58,7 +58,7 @@ export interface ClusterStatus {
  * @throws GdnError `invalid_config` if the blockchain isn't configured; any error from opening the keypair
  */
 export async function withCluster<Result>(
-  place: ChainPlace,
+  place: ChainOptions,
   blockchain: SolanaBlockchain,
   work: (cluster: OpenedCluster) => Promise<Result>,
 ): Promise<Result> {

@@ -9,12 +9,12 @@ import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/rem
 import { createProviders } from '../chain/rpc/providers.ts'
 import { convertRpcErrors } from '../chain/rpc/refusals.ts'
 import { openDatabase } from '../open-database.ts'
-import { type DatabasePlace, resolveDatabaseSettings } from '../settings/database.ts'
+import { type DatabaseLocation, resolveDatabaseSettings } from '../settings/database.ts'
 import { loadServerSettings, settingsPath } from '../settings/settings.ts'
 import type { ChainSettings } from '../settings/types.ts'
 import type { Store } from '../store/open-store.ts'
 
-export interface ChainPlace extends DatabasePlace {
+export interface ChainOptions extends DatabaseLocation {
   credentialsDirectory: string | undefined
   /** Signal that ends the wait for the network and for opening the database. */
   signal: AbortSignal
@@ -30,7 +30,7 @@ export interface OpenedChain {
 }
 
 /** Returns whether the backend of a data directory runs a blockchain as an embedded chain. */
-export async function isEmbedded(place: ChainPlace, blockchain: Blockchain): Promise<boolean> {
+export async function isEmbedded(place: ChainOptions, blockchain: Blockchain): Promise<boolean> {
   const { chains, clusters } = await loadServerSettings(place.dataDir, place.settingsFile)
   if (isEvm(blockchain) ? chains.has(blockchain) : clusters.has(blockchain)) return false
   return (await resolveDatabaseSettings(place)) === null && existsSync(join(place.dataDir, 'gdn.db'))
@@ -42,7 +42,7 @@ export async function isEmbedded(place: ChainPlace, blockchain: Blockchain): Pro
  * @throws GdnError `invalid_config`
  */
 export async function chainSettings(
-  { dataDir, settingsFile }: Pick<ChainPlace, 'dataDir' | 'settingsFile'>,
+  { dataDir, settingsFile }: Pick<ChainOptions, 'dataDir' | 'settingsFile'>,
   blockchain: EvmBlockchain,
 ): Promise<ChainSettings> {
   const settings = (await loadServerSettings(dataDir, settingsFile)).chains.get(blockchain)
@@ -55,7 +55,7 @@ export async function chainSettings(
  * command uses.
  */
 export const noRpcUrlError = (
-  { dataDir, settingsFile }: Pick<ChainPlace, 'dataDir' | 'settingsFile'>,
+  { dataDir, settingsFile }: Pick<ChainOptions, 'dataDir' | 'settingsFile'>,
   blockchain: Blockchain,
   keys: 'operators' | 'signer',
 ): GdnError =>
@@ -72,7 +72,7 @@ export const noRpcUrlError = (
  * @throws GdnError `invalid_config` if the blockchain isn't configured; any error from opening keystores
  */
 export async function withChain<Result>(
-  place: ChainPlace,
+  place: ChainOptions,
   blockchain: EvmBlockchain,
   work: (chain: OpenedChain) => Promise<Result>,
   { keys = true } = {},

@@ -7,7 +7,7 @@ import { collectionSubject, type EventSubject, nftSubjects, transferSubject, upd
 import type { Db, Schema } from './schema.ts'
 
 // SQLite binds at most 32,766 parameters in a statement. Here, a row has at most 4, and a query has one for each ID.
-const ROWS_AT_ONCE = 500
+const ROWS_PER_BATCH = 500
 
 /** Returns whether any webhook or listener is active. If none is, this check is the only cost of events. */
 export async function hasWebhooks(db: Db): Promise<boolean> {
@@ -21,7 +21,7 @@ export async function enqueueNftEvents(
   type: 'nft.deployed' | 'nft.failed',
   nfts: readonly { id: string }[],
 ): Promise<void> {
-  for (const chunk of chunksOf(nfts, ROWS_AT_ONCE)) {
+  for (const chunk of chunksOf(nfts, ROWS_PER_BATCH)) {
     const ids = chunk.map(({ id }) => id)
     await enqueueEvents(db, type, await nftSubjects(db, ids))
   }
@@ -130,7 +130,7 @@ async function enqueueEvents(db: Db, type: EventType, subjects: readonly EventSu
   const deliveries = notifications.flatMap(({ event, webhooks }) =>
     webhooks.map((id) => ({ webhook_id: id, event_id: event.id, state: 'waiting' as const })),
   )
-  for (const chunk of chunksOf(deliveries, ROWS_AT_ONCE)) {
+  for (const chunk of chunksOf(deliveries, ROWS_PER_BATCH)) {
     await db.insertInto('webhook_deliveries').values(chunk).execute()
   }
 }

@@ -9,7 +9,7 @@ export type OwnerEventRow = Selectable<OwnerEventsTable>
 export type OwnerCursor = Selectable<OwnerCursorsTable>
 
 // SQLite binds at most 32,766 parameters in a statement, and each event has 9.
-const ROWS_AT_ONCE = 1000
+const ROWS_PER_BATCH = 1000
 /**
  * Number of blocks to which the follower can fall back after a reorg. If none of these blocks is still on the chain,
  * the follower reads all events again.
@@ -96,7 +96,7 @@ export async function chainsToFollow(db: Db): Promise<EvmBlockchain[]> {
 
 /** Stores events in chain order, and applies them to tokens and collections. */
 export async function applyEvents(db: Db, events: readonly OwnerEventRow[]): Promise<void> {
-  for (const chunk of chunksOf(events, ROWS_AT_ONCE)) {
+  for (const chunk of chunksOf(events, ROWS_PER_BATCH)) {
     await db.insertInto('owner_events').values(chunk).execute()
   }
   await write(
@@ -137,7 +137,7 @@ async function write(db: Db, changes: readonly Change[]): Promise<void> {
     } else collections.set(id, { ...collections.get(id), [kind]: Number(value) })
   }
   const rows = [...owners.values()]
-  for (const chunk of chunksOf(rows, ROWS_AT_ONCE)) {
+  for (const chunk of chunksOf(rows, ROWS_PER_BATCH)) {
     const values = sql.join(
       chunk.map((row) => sql`(${row.collection_id}, ${row.token_id}, ${row.value}, cast(${row.since} as bigint))`),
     )

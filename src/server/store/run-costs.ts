@@ -22,7 +22,7 @@ export type RunKey = Pick<LimitedRun, 'run' | 'collection_id'>
 /** A run with a limit on its cost. */
 export type CostLimitedRun = LimitedRun & { max_cost: string }
 
-const IDS_AT_ONCE = 500
+const IDS_PER_BATCH = 500
 const RUN_COLUMNS = ['account_id', 'run', 'collection_id', 'max_cost', 'max_fee', 'nft_gas', 'nft_bytes'] as const
 
 type RunRow = Pick<Selectable<RunsTable>, (typeof RUN_COLUMNS)[number]>
@@ -122,7 +122,7 @@ export async function setLimit(
 export async function assignTransactionsToRun(db: Db, { collection_id, run }: RunKey): Promise<void> {
   const key = { collectionId: collection_id, run }
   const assign = async (ids: readonly string[]) => {
-    for (const chunk of chunksOf(ids, IDS_AT_ONCE)) {
+    for (const chunk of chunksOf(ids, IDS_PER_BATCH)) {
       await db
         .updateTable('transactions')
         .set({ run, run_collection_id: collection_id })
@@ -193,7 +193,7 @@ export async function readChangeShares(db: Db, { collection_id, run }: RunKey): 
   )
   const shares = new Map<string, RunShare>(changeTransactions.map(({ id }) => [id, { first: 0, count: 1, total: 1 }]))
   const shared = changeTransactions.filter((row) => Number(row.shared) === 1).map(({ id }) => id)
-  for (const chunk of chunksOf(shared, IDS_AT_ONCE)) {
+  for (const chunk of chunksOf(shared, IDS_PER_BATCH)) {
     const rows = await db
       .selectFrom('updates')
       .innerJoin('requests', 'requests.id', 'updates.request_id')
@@ -218,8 +218,8 @@ export async function readChangeShares(db: Db, { collection_id, run }: RunKey): 
  * another index.
  */
 function indexedTable(db: Db, table: 'updates' | 'transfers', index: string) {
-  const named = sql`${sql.table(table)} as changes`
-  return isPostgres(db) ? named : sql`${named} indexed by ${sql.id(`${table}_${index}`)}`
+  const aliasedTable = sql`${sql.table(table)} as changes`
+  return isPostgres(db) ? aliasedTable : sql`${aliasedTable} indexed by ${sql.id(`${table}_${index}`)}`
 }
 
 function computeShare(run: string, runs: readonly { run: string | null; count: number }[]): RunShare {
@@ -376,7 +376,7 @@ export async function readRunsOfRequests(db: Db, ids: readonly string[]): Promis
 /** Returns the gas, fees and states of these transactions. */
 export async function feesPaid(db: Db, ids: readonly string[]) {
   const rows = []
-  for (const chunk of chunksOf(ids, IDS_AT_ONCE)) {
+  for (const chunk of chunksOf(ids, IDS_PER_BATCH)) {
     const chunkRows = await db
       .selectFrom('transactions')
       .select(['id', 'gas_used', 'fee_paid', 'token_count', 'watched', 'state'])

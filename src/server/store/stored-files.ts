@@ -15,7 +15,7 @@ export interface StoredFiles {
   put(cid: string, size: number, nodes: readonly ContentBlock[]): Promise<void>
 }
 
-const CIDS_AT_ONCE = 1000
+const CIDS_PER_BATCH = 1000
 
 /** Creates the record of the files in a remote storage location. */
 export function createStoredFiles(
@@ -36,7 +36,7 @@ export function createStoredFiles(
 
     async filterStored(cids) {
       const storedCids = new Set<string>()
-      for (const chunk of chunksOf(cids, CIDS_AT_ONCE)) {
+      for (const chunk of chunksOf(cids, CIDS_PER_BATCH)) {
         const rows = await db
           .selectFrom('stored_files')
           .select('cid')

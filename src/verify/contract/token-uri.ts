@@ -1,9 +1,9 @@
 import { decodeDataUrl } from '../../core/data-url.ts'
-import { CID_PATTERN, isIpfsUrl, removeIpfsFolder } from '../../core/ipfs-url.ts'
+import { CID_PATTERN, isIpfsUrl, removeIpfsDirectory } from '../../core/ipfs-url.ts'
 import { isRecord, parseJson } from '../../core/json.ts'
 
 /** The location of a token's metadata. */
-export type MetadataPlace =
+export type MetadataLocation =
   | { kind: 'data'; content: Uint8Array | null }
   /** `http` is the token URI if it is the HTTP URL of an IPFS gateway; null otherwise. */
   | { kind: 'ipfs'; url: string; http: string | null }
@@ -19,10 +19,10 @@ export const substituteId = (uri: string, id: bigint): string =>
   uri.replaceAll('{id}', id.toString(16).padStart(64, '0'))
 
 /** Returns the location to which a token URI refers. */
-export function parseMetadataPlace(uri: string): MetadataPlace {
+export function parseMetadataPlace(uri: string): MetadataLocation {
   if (/^data:/i.test(uri)) return { kind: 'data', content: decodeDataUrl(uri) }
   if (isIpfsUrl(uri)) {
-    const path = removeIpfsFolder(uri.slice('ipfs://'.length))
+    const path = removeIpfsDirectory(uri.slice('ipfs://'.length))
     return { kind: 'ipfs', url: `ipfs://${path}`, http: null }
   }
   if (!/^https?:\/\//i.test(uri)) {

@@ -88,12 +88,12 @@ function parseCount(line: ListLine): bigint | null {
 function parseReceiver(line: ListLine): Receiver {
   const address = line.receiver.toLowerCase()
   const receiver: Receiver = { address, line: line.line, count: parseCount(line), price: null, currency: null }
-  const [text, currency] = [line.text('price') ?? '', line.text('currency') ?? '']
-  if (text !== '') {
-    receiver.price = parseUint(text)
+  const [priceText, currency] = [line.text('price') ?? '', line.text('currency') ?? '']
+  if (priceText !== '') {
+    receiver.price = parseUint(priceText)
     if (receiver.price === null || !isUint256(receiver.price)) {
       const hint = 'Write the price in the smallest unit of the currency, such as 10000000000000000 for 0.01 ETH.'
-      throw cellError(line, 'price', `price must be a whole number, not ${quoted(text)}`, hint)
+      throw cellError(line, 'price', `price must be a whole number, not ${quoted(priceText)}`, hint)
     }
   }
   if (currency === '') return receiver

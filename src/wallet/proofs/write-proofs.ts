@@ -2,7 +2,7 @@ import { renameSync } from 'node:fs'
 import { lstat, mkdir, mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { chunksOf } from '../../core/chunks-of.ts'
-import { syncFolder } from '../../core/durable-file.ts'
+import { syncDirectory } from '../../core/durable-file.ts'
 import { flagError, systemCode } from '../../core/errors.ts'
 import { withPathInErrors } from '../../core/file-error.ts'
 import { joinInChunks, type ProofSet, proofMembers, treeJson } from './proof-set.ts'
@@ -20,7 +20,7 @@ const DRAFT_SUFFIX = /^[A-Za-z0-9]{6}$/
 const PROOF_FILE = /^[0-9a-f]{3}\.json$/
 
 /** Number of files to sync concurrently, so that the file system can combine the syncs. */
-const SYNCED_AT_ONCE = 64
+const MAX_CONCURRENT_SYNCS = 64
 /**
  * Age in milliseconds after which the draft of a killed process is removed. Writing a draft takes at most about a
  * minute.
@@ -53,7 +53,7 @@ export async function writeProofs(path: string, set: ProofSet, summary: object, 
       // Check again, because writing can take a minute.
       await refuseOtherFiles(path, replace)
       moveInto(content, path, join(draft, 'old'))
-      await syncFolder(dirname(path))
+      await syncDirectory(dirname(path))
     } finally {
       await rm(draft, { recursive: true, force: true })
     }
@@ -76,11 +76,11 @@ async function writeFolder(folder: string, set: ProofSet, summary: object, signa
   for (const [digits, indexes] of groupByPrefix(set)) {
     await write(join(PROOFS_FOLDER, `${digits}.json`), joinInChunks(proofMembers(set, indexes), '{', '}\n'))
   }
-  for (const chunk of chunksOf(files, SYNCED_AT_ONCE)) {
+  for (const chunk of chunksOf(files, MAX_CONCURRENT_SYNCS)) {
     signal.throwIfAborted()
     await Promise.all(chunk.map(syncFile))
   }
-  for (const synced of [join(folder, PROOFS_FOLDER), folder]) await syncFolder(synced)
+  for (const synced of [join(folder, PROOFS_FOLDER), folder]) await syncDirectory(synced)
 }
 
 async function syncFile(path: string): Promise<void> {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createKeyPairSignerFromBytes } from '@solana/kit'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { GdnError } from '../../../src/core/errors.ts'
 import { Secret } from '../../../src/core/secret.ts'
 import { openKeystore } from '../../../src/keystore/open.ts'
@@ -194,12 +194,12 @@ describe('gdn wallet import again', () => {
 
   test('rejects a name that another process is creating', async () => {
     const reservation = await reserve(wallets, 'bob')
+    onTestFinished(() => reservation.release())
     const { code, stderr } = await pipe(OTHER_KEY, '--name', 'bob')
     expect([code, stderr]).toEqual([
       2,
       expect.stringContaining(`another gdn process is creating @bob (pid ${process.pid})`),
     ])
-    await reservation.release()
   })
 
   test('completes what a killed import of the same key left, and says so', async () => {

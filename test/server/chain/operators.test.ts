@@ -46,8 +46,8 @@ function watchOne() {
     } as unknown as Parameters<typeof watchOperators>[0]['network'],
     factory: async () => FACTORY,
     signers: [{ address: ACCOUNT.address } as Signer],
-    waiting: async () => state.pending.map(parsePendingCall),
-    waitingMints: async () => [],
+    readPendingCalls: async () => state.pending.map(parsePendingCall),
+    listUnsignedMints: async () => [],
     fundsOf: async () => ({ nfts: 0, wei: 0n, reserve: 0n, held: 0 }),
     now: () => 0,
   })

@@ -29,7 +29,7 @@ async function node(options: RpcProxyOptions = {}): Promise<RpcProxy> {
 
 function connect(urls: readonly string[], options: Partial<RemoteNetworkOptions> = {}) {
   const network = createRemoteNetwork({
-    ...{ blockchain: 'polygon', urls, confirmations: 1, finality: 1, timeoutMs: 60_000, tries: 2, retryMs: 1 },
+    ...{ blockchain: 'polygon', urls, confirmations: 1, finality: 1, timeoutMs: 60_000, maxAttempts: 2, retryMs: 1 },
     ...options,
   })
   undo.push(() => network.close())
@@ -95,7 +95,7 @@ describe('a provider over its rate limit', () => {
   it('receives no request before its Retry-After ends', async () => {
     let busy = true
     const proxy = await node({ refuse: () => (busy ? { status: 429, headers: { 'retry-after': '1' } } : undefined) })
-    const network = connect([proxy.url], { tries: 1 })
+    const network = connect([proxy.url], { maxAttempts: 1 })
     await expect(network.request('eth_gasPrice', [])).rejects.toMatchObject({ code: 'unreachable' })
     busy = false
     expect(await network.request('eth_gasPrice', [])).toBe('0x1')
@@ -104,7 +104,7 @@ describe('a provider over its rate limit', () => {
 
   it('fails requests at once, without sending them, if the wait is long', async () => {
     const proxy = await node({ refuse: () => ({ status: 429, headers: { 'retry-after': '60' } }) })
-    const network = connect([proxy.url], { tries: 1 })
+    const network = connect([proxy.url], { maxAttempts: 1 })
     await expect(network.request('eth_gasPrice', [])).rejects.toMatchObject({ code: 'unreachable' })
     await expect(network.request('eth_gasPrice', [])).rejects.toMatchObject({
       code: 'unreachable',
@@ -176,7 +176,7 @@ it('retries a failing node after a pause while the other nodes are over their ra
   let failures = 0
   const busy = await node({ refuse: () => limit })
   const flaky = await node({ refuse: () => (failures-- > 0 ? { status: 500 } : undefined) })
-  const network = connect([busy.url, flaky.url], { tries: 3, retryMs: 60 })
+  const network = connect([busy.url, flaky.url], { maxAttempts: 3, retryMs: 60 })
   await network.request('eth_gasPrice', [])
   failures = 2
   const since = performance.now()

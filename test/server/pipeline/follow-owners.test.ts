@@ -88,7 +88,7 @@ async function follow(options: Partial<FollowOptions> = {}): Promise<number> {
 }
 
 /** A public network that expects reorgs up to two blocks deep. */
-const sharedNetwork = (blocksAtOnce: number): EvmNetwork & { publicNetwork: PublicNetwork } => {
+const sharedNetwork = (blocksPerBatch: number): EvmNetwork & { publicNetwork: PublicNetwork } => {
   const hashesOf = (blocks: readonly number[]) =>
     Promise.all(
       blocks.map(async (block) => {
@@ -102,7 +102,7 @@ const sharedNetwork = (blocksAtOnce: number): EvmNetwork & { publicNetwork: Publ
     async logs(filters, blocks) {
       const logs = await Promise.all(
         filters.map(({ from, to, addresses: address, topics }) => {
-          if (to - from + 1 > blocksAtOnce) throw new RpcError(-32000, 'too many blocks')
+          if (to - from + 1 > blocksPerBatch) throw new RpcError(-32000, 'too many blocks')
           const range = { fromBlock: hex(from), toBlock: hex(to), address, topics: [topics] }
           return anvil.request<RawLog[]>('eth_getLogs', [range])
         }),
@@ -113,8 +113,8 @@ const sharedNetwork = (blocksAtOnce: number): EvmNetwork & { publicNetwork: Publ
   return { ...network(), publicNetwork } as EvmNetwork & { publicNetwork: PublicNetwork }
 }
 
-async function followShared({ blocksAtOnce = 100 }: Partial<FollowOptions> = {}): Promise<void> {
-  const turn = createPublicOwnerFollower({ store, network: sharedNetwork(blocksAtOnce), log: SILENT_LOG })
+async function followShared({ blocksPerBatch = 100 }: Partial<FollowOptions> = {}): Promise<void> {
+  const turn = createPublicOwnerFollower({ store, network: sharedNetwork(blocksPerBatch), log: SILENT_LOG })
   while (await turn());
 }
 
@@ -209,7 +209,7 @@ describe('followOwners()', () => {
     await setEnableApi(false)
     await move(1, person(2))
     await move(3, person(5))
-    const turns = await follow({ blocksAtOnce: 1 })
+    const turns = await follow({ blocksPerBatch: 1 })
     expect(await known()).toEqual(await onChain())
     expect(turns).toBe(4)
   })
@@ -340,7 +340,7 @@ describe('a reorg', () => {
             if (step.do === 'move') await move(step.a + 1, person(step.b))
             if (step.do === 'api') await setEnableApi(step.a === 1)
             if (step.do === 'transfer') await setEnableTransfer(step.a === 1)
-            if (step.do === 'follow') await read({ blocksAtOnce: step.a + 1 })
+            if (step.do === 'follow') await read({ blocksPerBatch: step.a + 1 })
             const depth = Math.min(step.a + 1, (await height()) - since)
             if (step.do === 'reorg' && depth > 0) await anvil.reorg(depth)
           }

@@ -195,7 +195,7 @@ describe('a transaction whose run allows no higher fees says so while nothing el
     expect((await showNfts(backend, ids))[0]?.pending_reason).toMatch(reason)
   })
 
-  it('a transaction whose run allows no higher fees says nothing more of it when fees fall', async () => {
+  it('a stuck transaction has no pending reason after fees have fallen', async () => {
     const { ids, waiting } = await stuck({ max_cost: await limitForOne(2) })
     baseFee /= 4n
     await settled(backend, ids)

@@ -54,7 +54,7 @@ afterEach(async () => {
 const connect = ({ feeCap }: { feeCap?: bigint } = {}) =>
   createRemoteNetwork({
     ...{ blockchain: 'polygon', urls: [proxy.url], confirmations: 2, finality: FINALITY, pollMs: 10 },
-    ...{ timeoutMs: 600_000, tries: 2, retryMs: 1, ...(feeCap === undefined ? {} : { feeCap }) },
+    ...{ timeoutMs: 600_000, maxAttempts: 2, retryMs: 1, ...(feeCap === undefined ? {} : { feeCap }) },
   })
 
 /** Runs `gdn chain setup` for these operators until it is done or interrupted. */

@@ -11,12 +11,13 @@ import {
   showNfts,
   type TestBackend,
   type TestCollection,
+  until,
   usedNonces,
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
 import { expectRejected } from '../../helpers/expect-rejected.ts'
-import { holdSigning } from '../../helpers/hold.ts'
+import { holdBlocks, holdMining, holdSettling, holdSigning } from '../../helpers/hold.ts'
 import { newWallet, type OwnersCall, rpcOf } from '../../helpers/rpc-wallets.ts'
 
 const [ALICE, BOB, CAROL] = WALLETS
@@ -264,16 +265,27 @@ describe('between acceptance and the transaction', () => {
     expect(late).toMatchObject({ status: 'deployed', token_id: '4' })
   })
 
-  it('each token is minted and transferred once if the backend is stopped repeatedly', async () => {
+  it('each token is minted and transferred once if the backend is stopped at each step', async () => {
     const collection = await createCollection()
     const ids: string[] = []
-    for (let round = 0; round < 5; round++) {
+    const steps = [
+      holdBlocks,
+      (dataDir: string) => holdSigning(dataDir, 'grant'),
+      holdMining,
+      (dataDir: string) => holdSettling(dataDir, 'grant'),
+    ]
+    for (const holdStep of steps) {
+      const resume = await holdStep(backend.dataDir)
       for (let i = 0; i < 3; i++) {
         ids.push(...(await grant(collection, { metadata: plainMetadata(3) })))
         ids.push(...(await mint(backend, collection, plainMetadata(2))))
       }
-      await new Promise((resolve) => setTimeout(resolve, round * 15))
+      await until(
+        () => backend.log.some((line) => line.includes('held by a test')),
+        (isHeld) => isHeld,
+      )
       await backend.close()
+      await resume()
       backend = await backendForFile({ dataDir: backend.dataDir })
     }
     const nfts = await settled(backend, ids)

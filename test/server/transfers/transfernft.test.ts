@@ -22,7 +22,7 @@ import {
   withStore,
 } from '../../helpers/backend.ts'
 import { expectRejected } from '../../helpers/expect-rejected.ts'
-import { holdFollowing, holdSettling, holdSigning } from '../../helpers/hold.ts'
+import { holdFollowing, holdMining, holdSettling, holdSigning } from '../../helpers/hold.ts'
 import { stopProcess } from '../../helpers/processes.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
 import { isOnPostgres } from '../../helpers/test-database.ts'
@@ -437,30 +437,36 @@ describe('between acceptance and the transaction', () => {
     expect(await ownerOf(body.nft_gdn_id)).toBe(BOB)
   })
 
-  it('each transfer is executed once if the backend is stopped repeatedly', async () => {
+  it('each transfer is executed once if the backend is stopped at each step', async () => {
     const collection = await createCollection()
     const ids = await mint(backend, collection, plainMetadata(12), { receiver: holder.address })
     const nfts = await settled(backend, ids)
     const accepted: string[] = []
-    for (const [index, nft] of nfts.entries()) {
-      const body = {
-        contract_address: collection.address,
-        token_id: nft.token_id,
-        blockchain: 'polygon',
-        nft_gdn_id: nft.nft_gdn_id,
-        sender_wallet_address: holder.address,
-        receiver_wallet_address: BOB,
+    const steps = [
+      (dataDir: string) => holdSigning(dataDir, 'transfer'),
+      holdMining,
+      (dataDir: string) => holdSettling(dataDir, 'transfer'),
+    ]
+    for (const [index, holdStep] of steps.entries()) {
+      const resume = await holdStep(backend.dataDir)
+      for (const { token_id, nft_gdn_id } of nfts.slice(index * 4, index * 4 + 4)) {
+        const body = {
+          ...{ contract_address: collection.address, token_id, blockchain: 'polygon', nft_gdn_id },
+          ...{ sender_wallet_address: holder.address, receiver_wallet_address: BOB },
+        }
+        // After a restart, the node that has the owner may still be starting.
+        const response = await until(
+          () => transfer(body),
+          ({ status }) => status !== 503,
+        )
+        accepted.push(idOf(response))
       }
-      // After a restart, the node that has the owner may still be starting.
-      const answer = await until(
-        () => transfer(body),
-        ({ status }) => status !== 503,
+      await until(
+        () => backend.log.some((line) => line.includes('held by a test')),
+        (isHeld) => isHeld,
       )
-      accepted.push(idOf(answer))
-      if (index % 3 !== 2) continue
-      // Each stop is a bit later.
-      await new Promise((resolve) => setTimeout(resolve, index))
       await backend.close()
+      await resume()
       backend = await backendForFile({ dataDir: backend.dataDir })
     }
     for (const id of accepted) expect(await outcome(id)).toMatchObject({ status: 'deployed' })

@@ -54,10 +54,10 @@ async function readCells(
     for await (const block of readManifest({ path }, { ...options, onCells }).blocks()) {
       for (const item of block) {
         if (!('row' in item)) continue
-        const named = namer.name(item.row)
+        const keyedRow = namer.name(item.row)
         const cells = byLine.get(item.row.line)
-        if (named === null || cells === undefined) continue
-        const key = formatKey(named.key)
+        if (keyedRow === null || cells === undefined) continue
+        const key = formatKey(keyedRow.key)
         if (runKeys.has(key)) byKey.set(key, cells)
         else otherRows.set(item.row.line, { cells, values: collectValues(item.row) })
       }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { listFolder } from '../../../core/existing-path.ts'
+import { listDirectory } from '../../../core/existing-path.ts'
 
 /**
  * Returns a line break and a sentence that lists the folders to which `gdn art generate` renamed the former folder of a
@@ -10,7 +10,7 @@ export function formerFoldersText(manifest: string | null): string {
   if (manifest === null) return ''
   const folder = dirname(manifest)
   const [name, parent] = [basename(folder), dirname(folder)]
-  const former = listFolder(parent)
+  const former = listDirectory(parent)
     .filter((entry) => entry.startsWith(`${name}.before-`) && /^\d+$/.test(entry.slice(`${name}.before-`.length)))
     .filter((entry) => existsSync(join(parent, entry, basename(manifest))))
     .sort((a, b) => a.length - b.length || (a < b ? -1 : 1))

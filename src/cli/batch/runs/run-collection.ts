@@ -56,9 +56,9 @@ export async function findSelectingFlags(
 ): Promise<BatchMintFlags> {
   const serverFlags: BatchMintFlags = await addRunServerFlag(deps, run, flags)
   const { contract, blockchain } = await deps.settings(serverFlags)
-  const named = { ...run, runName: run.runName ?? undefined, blockchain: blockchain?.value }
+  const selector = { ...run, runName: run.runName ?? undefined, blockchain: blockchain?.value }
   const [selected, ...others] =
-    contract === null ? (await findRunCollections(named)).map((collection) => collection.contract) : [contract.value]
+    contract === null ? (await findRunCollections(selector)).map((collection) => collection.contract) : [contract.value]
   const all = addRunSelection(run, serverFlags)
   if (selected === undefined || others.length > 0 || !isSameAddress(selected, run.contractAddress)) return all
   const { contract: _contract, blockchain: _blockchain, ...withoutCollection } = all
@@ -74,13 +74,13 @@ const MAX_SHOWN_LISTS = 3
 export async function warnOfLists(
   { io }: Pick<Deps, 'io'>,
   manifest: string,
-  named: RunSelector,
+  selector: RunSelector,
   serverFlags: string,
 ): Promise<void> {
-  const { stateDir, origin, manifestPath } = named
+  const { stateDir, origin, manifestPath } = selector
   if (manifestPath === null) return
   const runs = (await listRuns(stateDir)).filter((run) => run.origin === origin)
-  if (runs.some((run) => isSelectedRun(run, named))) return
+  if (runs.some((run) => isSelectedRun(run, selector))) return
   const newest = new Map(runs.toReversed().map((run) => [run.family, run]))
   const ofManifest = [...newest.values()].filter((run) => run.manifestPath === manifestPath)
   const hints = ofManifest.flatMap(

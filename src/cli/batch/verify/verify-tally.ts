@@ -54,9 +54,9 @@ export class VerifyTally {
     const lines = this.#changedRows.flatMap(({ line }) => (line === null ? [] : [{ line }]))
     const removed = this.#changedRows.filter(({ line }) => line === null)
     const titles = removed.slice(0, MAX_SHOWN_TITLES).map(({ title }) => title ?? 'a row without a title')
-    const named =
+    const removedRows =
       removed.length === 0 ? [] : [`no longer in the manifest: ${safe(listSome(titles, removed.length, ' and'))}`]
-    return [...(lines.length === 0 ? [] : [formatLineRanges(lines)]), ...named].join('; ')
+    return [...(lines.length === 0 ? [] : [formatLineRanges(lines)]), ...removedRows].join('; ')
   }
 
   /** Throws if no row could be read, so that scripts don't treat the command as successful. */

@@ -4,7 +4,7 @@ import { addCheckFlag, addRunFlags, addTargetFlags, TARGET_ALIASES } from '../..
 import { REHEARSAL_VIEW } from '../../batch/report/rehearsal-view.ts'
 import type { RehearseFlags } from '../../batch/run-rehearsal.ts'
 import { GdnCommand, missingCollectionError } from '../../command.ts'
-import { addDataDirFlag, administeredPlace } from '../../connect/data-dir.ts'
+import { addDataDirFlag, resolveAdministeredDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addStateDirFlag, notEmpty } from '../../flags/common.ts'
 import { addStoredFilesFlags } from '../../flags/stored-files.ts'
@@ -46,7 +46,7 @@ export async function rehearse(deps: Deps, manifest: string, flags: RehearseFlag
     })
   }
   const target = { blockchain: blockchain.value, contract: contract.value }
-  const place = await administeredPlace(deps, flags)
+  const place = await resolveAdministeredDatabase(deps, flags)
   const { runRehearsal } = await import('../../batch/run-rehearsal.ts')
   const { report, failure } = await runRehearsal(deps, manifest, flags, { ...target, place })
   await output.one(report)

@@ -4,9 +4,14 @@ import { findRetirement, retirementText } from '../../../api/retired.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import type { ChainSettings } from '../../../server/settings/types.ts'
-import type { ChainPlace } from '../../../server/setup/with-chain.ts'
+import type { ChainOptions } from '../../../server/setup/with-chain.ts'
 import type { GdnCommand } from '../../command.ts'
-import { administeredPlace, type BackendFlags, findConfigFile, resolveDataDir } from '../../connect/data-dir.ts'
+import {
+  type BackendFlags,
+  findConfigFile,
+  resolveAdministeredDatabase,
+  resolveDataDir,
+} from '../../connect/data-dir.ts'
 import { formatBackendFlags } from '../../connect/insert-backend-flags.ts'
 import type { Deps } from '../../deps.ts'
 import { blockchainName } from '../../flags/common.ts'
@@ -50,10 +55,10 @@ export function warnIfRetired(io: Io, blockchain: EvmBlockchain): void {
  *
  * @throws GdnError `usage` if the data directory doesn't exist and no configuration is specified
  */
-export async function openChainPlace(
+export async function resolveChainOptions(
   deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings' | 'identify' | 'signals'>,
   flags: BackendFlags,
-): Promise<ChainPlace> {
+): Promise<ChainOptions> {
   if (
     flags.dataDir !== undefined &&
     findConfigFile(deps, flags) === undefined &&
@@ -65,7 +70,7 @@ export async function openChainPlace(
     })
   }
   return {
-    ...(await administeredPlace(deps, flags)),
+    ...(await resolveAdministeredDatabase(deps, flags)),
     credentialsDirectory: deps.env.CREDENTIALS_DIRECTORY,
     signal: deps.signals.signal,
   }

@@ -5,7 +5,7 @@ import { addBackendFlags, type BackendFlags } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
-import { openChainPlace } from './chain-place.ts'
+import { resolveChainOptions } from './chain-place.ts'
 
 export type ListFlags = OutputFlags & BackendFlags
 
@@ -42,7 +42,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
       import('../../../server/settings/signer-schema.ts'),
       import('../../../server/settings/solana-schema.ts'),
     ])
-  const { dataDir, settingsFile } = await openChainPlace(deps, flags)
+  const { dataDir, settingsFile } = await resolveChainOptions(deps, flags)
   const { chains, clusters } = await loadServerSettings(dataDir, settingsFile)
   const embedded = KNOWN_NAMES.filter((name) => (isEvm(name) ? !chains.has(name) : !clusters.has(name)))
   const record = (blockchain: Blockchain, chainId: number | null, more: Partial<DataRecord>): DataRecord => {

@@ -3,7 +3,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import type { Deps } from '../../deps.ts'
 import { createOutput, type View } from '../../render/output.ts'
-import { openChainPlace } from './chain-place.ts'
+import { resolveChainOptions } from './chain-place.ts'
 import type { SetupFlags, StatusFlags } from './flags.ts'
 
 const COST_FIELDS = ['balance', 'needed', 'cost_per_collection', 'cost_per_nft', 'nfts_left']
@@ -37,7 +37,7 @@ export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flag
   }
   const output = createOutput(deps.io, flags, SETUP_VIEW)
   const { clusterStatus, setUpCluster, withCluster } = await import('../../../server/setup/cluster.ts')
-  await withCluster(await openChainPlace(deps, flags), blockchain, async (cluster) => {
+  await withCluster(await resolveChainOptions(deps, flags), blockchain, async (cluster) => {
     const { cluster: name, genesis_hash, signer, compute_unit_price, set_up, ...rest } = await clusterStatus(cluster)
     const costs = Object.fromEntries(COST_FIELDS.map((field) => [field, rest[field]]))
     const record = (status: string) => ({
@@ -60,7 +60,7 @@ export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flag
 export async function solanaStatus(deps: Deps, blockchain: SolanaBlockchain, flags: StatusFlags): Promise<void> {
   const output = createOutput(deps.io, flags, STATUS_VIEW)
   const { clusterStatus, withCluster } = await import('../../../server/setup/cluster.ts')
-  const status = await withCluster(await openChainPlace(deps, flags), blockchain, clusterStatus)
+  const status = await withCluster(await resolveChainOptions(deps, flags), blockchain, clusterStatus)
   await output.many([status])
   if (status.problem !== null) deps.setExitCode(EXIT.refused)
 }

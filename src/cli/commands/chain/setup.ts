@@ -17,7 +17,7 @@ import { readInput } from '../../io/request-file.ts'
 import { askSecret } from '../../prompt/ask-missing.ts'
 import { createOutput, type Output } from '../../render/output.ts'
 import { openWithProgress } from '../wallet/while-opening.ts'
-import { addBlockchainArgument, openChainPlace, parseBlockchain, warnIfRetired } from './chain-place.ts'
+import { addBlockchainArgument, parseBlockchain, resolveChainOptions, warnIfRetired } from './chain-place.ts'
 import type { SetupFlags } from './flags.ts'
 import { toPendingError } from './pending-on-timeout.ts'
 import { SETUP_VIEW } from './setup-view.ts'
@@ -75,7 +75,7 @@ export async function setup(deps: Deps, name: string, flags: SetupFlags): Promis
     import('../../../server/setup/plan.ts'),
     import('../../../server/setup/with-chain.ts'),
   ])
-  const place = await openChainPlace(deps, flags)
+  const place = await resolveChainOptions(deps, flags)
   const { adminKeystore: file } = flags
   // Report invalid settings before the password prompt.
   await chainSettings(place, blockchain)

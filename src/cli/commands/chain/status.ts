@@ -8,7 +8,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags } from '../../flags/common.ts'
 import { type Io, safe } from '../../io/io.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
-import { addBlockchainArgument, formatSetupOfSettings, openChainPlace, parseBlockchain } from './chain-place.ts'
+import { addBlockchainArgument, formatSetupOfSettings, parseBlockchain, resolveChainOptions } from './chain-place.ts'
 import type { StatusFlags } from './flags.ts'
 import { formatCost } from './setup-view.ts'
 
@@ -72,7 +72,7 @@ export function command(deps: Deps, run = status): GdnCommand {
 
 export async function status(deps: Deps, name: string, flags: StatusFlags): Promise<void> {
   const blockchain = parseBlockchain(name)
-  const place = await openChainPlace(deps, flags)
+  const place = await resolveChainOptions(deps, flags)
   const { isEmbedded } = await import('../../../server/setup/with-chain.ts')
   if (await isEmbedded(place, blockchain)) {
     const output = createOutput(deps.io, flags, VIEW)

@@ -12,7 +12,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addTimeoutFlag, apiAddress, notEmpty } from '../../flags/common.ts'
 import { type Io, safe } from '../../io/io.ts'
 import { createOutput, type View } from '../../render/output.ts'
-import { addBlockchainArgument, formatSetupOfSettings, openChainPlace, parseBlockchain } from './chain-place.ts'
+import { addBlockchainArgument, formatSetupOfSettings, parseBlockchain, resolveChainOptions } from './chain-place.ts'
 import { toPendingError } from './pending-on-timeout.ts'
 import { etherscanKey, transactionHash, type VerifyFlags, writeInput } from './verify-flags.ts'
 
@@ -70,7 +70,7 @@ export async function verify(deps: Deps, name: string, flags: VerifyFlags): Prom
     '../../../server/setup/verify/contracts.ts'
   )
   const { withChain } = await import('../../../server/setup/with-chain.ts')
-  const place = await openChainPlace(deps, flags)
+  const place = await resolveChainOptions(deps, flags)
   await withChain(
     place,
     blockchain,

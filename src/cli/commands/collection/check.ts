@@ -4,7 +4,7 @@ import type { ArchiveFinding } from '../../../archive/compare.ts'
 import type { OpenArchive } from '../../../archive/read-archive.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { makePrivateFolder } from '../../../core/private-file.ts'
+import { makePrivateDirectory } from '../../../core/private-file.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -135,9 +135,9 @@ function outdatedError(path: string, { missingFiles, changed, block }: ArchiveDi
 function changedText(changed: ReadonlySet<string | null>): string {
   const tokens = [...changed].filter((id) => id !== null)
   const [only] = tokens
-  const named = tokens.length === 1 ? `token ${only}` : count(tokens.length, 'token')
-  if (!changed.has(null)) return named
-  return tokens.length === 0 ? 'the metadata of the collection' : `the metadata of the collection and ${named}`
+  const tokensText = tokens.length === 1 ? `token ${only}` : count(tokens.length, 'token')
+  if (!changed.has(null)) return tokensText
+  return tokens.length === 0 ? 'the metadata of the collection' : `the metadata of the collection and ${tokensText}`
 }
 
 /** Describes the files that an archive lacks. If there is only one, names its token and field. */
@@ -163,7 +163,7 @@ async function checkCollection(deps: Deps, target: ChainContract, flags: Reading
       import('../../../archive/missing-files.ts'),
     ])
   const folder = join(target.settings.stateDir, 'checks')
-  await makePrivateFolder(folder)
+  await makePrivateDirectory(folder)
   const store = new ArchiveStore(join(folder, `${randomBytes(8).toString('hex')}.db`))
   try {
     const wanted = flags.block === undefined ? null : { number: flags.block }

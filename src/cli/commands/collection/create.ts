@@ -179,8 +179,8 @@ async function readCollectionRequest(deps: Deps, settings: Settings, flags: Crea
   }
   const fields: Record<string, unknown> = { ...fromFile, ...withoutUndefined(optionalFields) }
   const { wallet_address, royalty_receiver, blockchain: network } = fields
-  const named = { wallet_address, royalty_receiver }
-  const addresses = await resolveEnsFields(deps, { settings, flags, blockchain: network }, named, (field) => {
+  const addressFields = { wallet_address, royalty_receiver }
+  const addresses = await resolveEnsFields(deps, { settings, flags, blockchain: network }, addressFields, (field) => {
     const isWallet = field === 'wallet_address'
     if ((isWallet ? flags.wallet : flags.royaltyReceiver) !== undefined) {
       return { flag: isWallet ? '--wallet' : '--royalty-receiver' }

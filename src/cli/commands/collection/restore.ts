@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import type { TokenCounts } from '../../../archive/count-readable-tokens.ts'
 import type { ArchivedBlocks, OpenArchive } from '../../../archive/read-archive.ts'
 import { findRunningBackend } from '../../../config/local-backend.ts'
 import { count } from '../../../core/count.ts'
@@ -6,7 +7,12 @@ import { GdnError } from '../../../core/errors.ts'
 import { rejectOnAbort } from '../../../core/or-aborted.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { GdnCommand } from '../../command.ts'
-import { addBackendFlags, administeredPlace, type BackendFlags, type DatabaseOptions } from '../../connect/data-dir.ts'
+import {
+  addBackendFlags,
+  type BackendFlags,
+  type DatabaseOptions,
+  resolveAdministeredDatabase,
+} from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { type Io, safe } from '../../io/io.ts'
@@ -55,7 +61,7 @@ export async function restore(deps: Deps, archivePath: string, flags: RestoreFla
   const { io, cwd, signals } = deps
   const output = createOutput(io, flags, VIEW)
   const path = resolve(cwd, archivePath)
-  const place = await administeredPlace(deps, flags)
+  const place = await resolveAdministeredDatabase(deps, flags)
   const [
     { openArchive, openDamagedArchive },
     { countReadableTokens },
@@ -81,7 +87,7 @@ export async function restore(deps: Deps, archivePath: string, flags: RestoreFla
   try {
     damage.end()
     const { index } = archive
-    const answers = index === null ? null : await countReadableTokens(index)
+    const tokenCounts = index === null ? null : await countReadableTokens(index)
     const roots = index === null ? rootsWithoutIndex(archive) : archivedRoots(index)
     const { publishes } = await withProgress(io, `Restoring ${count(archive.blockCount, 'block')}`, () =>
       rejectOnAbort(restoreBlocks(place, { blocks: readBlocks(archive), roots }), signals.signal),
@@ -89,7 +95,8 @@ export async function restore(deps: Deps, archivePath: string, flags: RestoreFla
     const { blockCount, fileBytes } = archive
     const restored = { file: path, blocks: blockCount, bytes: fileBytes, publishes }
     const served = await servingText(place, flags)
-    if (index !== null && answers !== null) return await reportFiles({ io, output, served }, index, restored, answers)
+    if (index !== null && tokenCounts !== null)
+      return await reportFiles({ io, output, served }, index, restored, tokenCounts)
     await output.one({ ...UNKNOWN_FIELDS, ...restored })
     io.note(`Restored the intact blocks of ${safe(path)}. ${served}`)
     throw incompleteArchiveError('has a damaged index, so the lost files are unknown')
@@ -105,8 +112,8 @@ export async function restore(deps: Deps, archivePath: string, flags: RestoreFla
 async function servingText({ dataDir, database }: DatabaseOptions, flags: RestoreFlags): Promise<string> {
   if (database.url !== undefined || (await findRunningBackend(dataDir)) !== null)
     return 'The backend serves the restored files at /ipfs.'
-  const named = flags.dataDir === undefined ? '' : ` --data-dir ${shellWord(safe(flags.dataDir))}`
-  return `Run \`gdn serve${named}\` to serve the restored files at /ipfs.`
+  const dataDirFlag = flags.dataDir === undefined ? '' : ` --data-dir ${shellWord(safe(flags.dataDir))}`
+  return `Run \`gdn serve${dataDirFlag}\` to serve the restored files at /ipfs.`
 }
 
 /** The fields of an archive that are unknown if its index can't be read. */
@@ -128,20 +135,20 @@ async function reportFiles(
   { io, output, served }: { io: Io; output: Output; served: string },
   archive: OpenArchive,
   restored: { file: string; blocks: number; bytes: number; publishes: boolean },
-  { answering, elsewhere }: { answering: number; elsewhere: number },
+  { readable, notIpfs }: TokenCounts,
 ): Promise<void> {
   const { findMissingFiles } = await import('../../../archive/missing-files.ts')
   const { contract, blockchain, tokens } = archive.header
   const missing = await findMissingFiles(archive)
   await output.one({
-    ...{ contract_address: contract, blockchain, tokens, answering },
+    ...{ contract_address: contract, blockchain, tokens, answering: readable },
     ...{ ...restored, unreadable: missing.all, problems: missing.first },
   })
   io.note(`Restored ${safe(restored.file)}. ${served}`)
   printProblems(io, missing.first, missing.all)
-  if (elsewhere > 0)
-    io.note(`The backend can't serve the metadata of ${count(elsewhere, 'token')} whose URI isn't an ipfs URL.`)
-  const lost = tokens - answering - elsewhere
+  if (notIpfs > 0)
+    io.note(`The backend can't serve the metadata of ${count(notIpfs, 'token')} whose URI isn't an ipfs URL.`)
+  const lost = tokens - readable - notIpfs
   if (lost > 0) throw incompleteArchiveError(`lacks the metadata of ${lost} of ${count(tokens, 'token')}`)
   if (missing.all > 0) throw incompleteArchiveError(`lacks ${count(missing.all, 'file')} of ${count(tokens, 'token')}`)
 }

@@ -1,5 +1,5 @@
 import { GdnCommand } from '../../command.ts'
-import { addBackendFlags, administeredPlace, type BackendFlags } from '../../connect/data-dir.ts'
+import { addBackendFlags, type BackendFlags, resolveAdministeredDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
@@ -29,6 +29,10 @@ export async function exportAll(deps: Deps, file: string, flags: ExportFlags): P
   const output = createOutput(deps.io, flags, TRANSFER_VIEW)
   const { exportDatabase } = await import('../../../server/database/export.ts')
   await output.one(
-    await exportDatabase(await administeredPlace(deps, flags), exportFile(deps.cwd, file), deps.signals.signal),
+    await exportDatabase(
+      await resolveAdministeredDatabase(deps, flags),
+      exportFile(deps.cwd, file),
+      deps.signals.signal,
+    ),
   )
 }

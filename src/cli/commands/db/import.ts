@@ -1,6 +1,6 @@
 import { rejectOnAbort } from '../../../core/or-aborted.ts'
 import { GdnCommand } from '../../command.ts'
-import { addBackendFlags, administeredPlace, type BackendFlags } from '../../connect/data-dir.ts'
+import { addBackendFlags, type BackendFlags, resolveAdministeredDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
@@ -28,7 +28,7 @@ export async function importAll(deps: Deps, file: string, flags: ImportFlags): P
   const { importDatabase } = await import('../../../server/database/import.ts')
   await output.one(
     await rejectOnAbort(
-      importDatabase(await administeredPlace(deps, flags), exportFile(deps.cwd, file)),
+      importDatabase(await resolveAdministeredDatabase(deps, flags), exportFile(deps.cwd, file)),
       deps.signals.signal,
     ),
   )

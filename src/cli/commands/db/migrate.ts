@@ -1,6 +1,6 @@
 import { rejectOnAbort } from '../../../core/or-aborted.ts'
 import { GdnCommand } from '../../command.ts'
-import { addBackendFlags, administeredPlace, type BackendFlags } from '../../connect/data-dir.ts'
+import { addBackendFlags, type BackendFlags, resolveAdministeredDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
@@ -24,5 +24,7 @@ export function command(deps: Deps, run = migrate): GdnCommand {
 export async function migrate(deps: Deps, flags: MigrateFlags): Promise<void> {
   const output = createOutput(deps.io, flags, DB_VIEW)
   const { migrateDatabase } = await import('../../../server/database/databases.ts')
-  await output.one(await rejectOnAbort(migrateDatabase(await administeredPlace(deps, flags)), deps.signals.signal))
+  await output.one(
+    await rejectOnAbort(migrateDatabase(await resolveAdministeredDatabase(deps, flags)), deps.signals.signal),
+  )
 }

@@ -1,6 +1,6 @@
 import { rejectOnAbort } from '../../../core/or-aborted.ts'
 import { GdnCommand } from '../../command.ts'
-import { addBackendFlags, administeredPlace, type BackendFlags } from '../../connect/data-dir.ts'
+import { addBackendFlags, type BackendFlags, resolveAdministeredDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
@@ -23,5 +23,7 @@ export function command(deps: Deps, run = status): GdnCommand {
 export async function status(deps: Deps, flags: StatusFlags): Promise<void> {
   const output = createOutput(deps.io, flags, DB_VIEW)
   const { databaseStatus } = await import('../../../server/database/databases.ts')
-  await output.one(await rejectOnAbort(databaseStatus(await administeredPlace(deps, flags)), deps.signals.signal))
+  await output.one(
+    await rejectOnAbort(databaseStatus(await resolveAdministeredDatabase(deps, flags)), deps.signals.signal),
+  )
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { rejectOnAbort } from '../../../core/or-aborted.ts'
 import type { CheckResult } from '../../../server/checkup/check-result.ts'
-import { databasePlace } from '../../connect/data-dir.ts'
+import { resolveDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { VERSION } from '../../version.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
@@ -19,7 +19,7 @@ export interface BackendFlags {
  * nothing that could be unreachable.
  */
 export async function diagnoseBackend(deps: Deps, flags: BackendFlags): Promise<Finding[]> {
-  const place = databasePlace(deps, flags)
+  const place = resolveDatabase(deps, flags)
   const isNamed = flags.dataDir !== undefined || place.settingsFile !== undefined || place.database.url !== undefined
   if (!isNamed && !existsSync(join(place.dataDir, 'backend.yaml'))) return []
   const { checkUp } = await import('../../../server/checkup/checkup.ts')

@@ -104,23 +104,23 @@ function findSharedNames(runs: readonly Run[]): Finding[] {
   for (const run of runs) {
     const name = run.runName ?? (run.manifestPath === null ? null : basename(run.manifestPath))
     if (name === null) continue
-    const named = byName.get(name) ?? new Map<string, Run>()
-    byName.set(name, named)
+    const runsByFamily = byName.get(name) ?? new Map<string, Run>()
+    byName.set(name, runsByFamily)
     // Runs are sorted from newest to oldest. Later drops of a run intentionally have the same name.
-    if (!named.has(run.family)) named.set(run.family, run)
+    if (!runsByFamily.has(run.family)) runsByFamily.set(run.family, run)
   }
-  const shared = [...byName].filter(([, named]) => named.size > 1)
+  const shared = [...byName].filter(([, runsByFamily]) => runsByFamily.size > 1)
   const [first] = shared
   if (first === undefined) return []
   const unique = 'Give the next run a unique name with --run <name>.'
   if (shared.length > 1) {
-    const names = shared.slice(0, MAX_LISTED_RUNS).map(([name, named]) => `${name} (${named.size} runs)`)
+    const names = shared.slice(0, MAX_LISTED_RUNS).map(([name, runsByFamily]) => `${name} (${runsByFamily.size} runs)`)
     const message = `several runs have the same manifest name: ${names.join(', ')}${shared.length > MAX_LISTED_RUNS ? ', …' : ''}`
     const fix = `Specify a run by its ID, which \`gdn batch list\` shows, or by the path of its manifest. ${unique}`
     return [warn(RUNS_CHECK, message, fix)]
   }
-  const [name, named] = first
-  const all = [...named.values()]
+  const [name, runsByFamily] = first
+  const all = [...runsByFamily.values()]
   const shownRuns = all
     .slice(0, MAX_LISTED_RUNS)
     .map((run) => `${run.name} (${run.manifestPath ?? 'standard input'}, ${run.url})`)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { LOG_FILE } from '../../../config/local-backend.ts'
 import { childEnvironment } from '../../../core/child-environment.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { makePrivateFolder, openToAppend } from '../../../core/private-file.ts'
+import { makePrivateDirectory, openToAppend } from '../../../core/private-file.ts'
 import { withTimeout } from '../../../core/with-timeout.ts'
 import type { Deps } from '../../deps.ts'
 
@@ -23,7 +23,7 @@ export interface SpawnedBackend {
  * Reads its ready line from a pipe, because the line contains the key.
  */
 export async function spawnBackend(deps: Deps, dataDir: string, flags: readonly string[]): Promise<SpawnedBackend> {
-  await makePrivateFolder(dataDir)
+  await makePrivateDirectory(dataDir)
   const logFile = join(dataDir, LOG_FILE)
   const log = openToAppend(logFile)
   const [program, ...first] = deps.program

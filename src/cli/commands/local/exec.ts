@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { type EvmBlockchain, isEvm, KNOWN_EVM_NAMES } from '../../../api/blockchains.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
-import { withTemporaryFolder } from '../../../core/temporary-folder.ts'
+import { withTemporaryDirectory } from '../../../core/temporary-folder.ts'
 import { withTimeout } from '../../../core/with-timeout.ts'
 import type { BackendOptions, StartedBackend } from '../../../server/main.ts'
 import { GdnCommand, type Parse } from '../../command.ts'
@@ -58,7 +58,7 @@ export async function exec(deps: Deps, argv: readonly string[], flags: ExecFlags
     })
   }
   signals.own()
-  await withTemporaryFolder('gdn-exec-', async (folder) => {
+  await withTemporaryDirectory('gdn-exec-', async (folder) => {
     deps.setExitCode(await withBackend(deps, folder, flags, (env, failed) => runChild(deps, file, args, env, failed)))
   })
 }
@@ -150,8 +150,8 @@ const parseForkFlag: Parse<ForkFlag> = (raw, flag) => {
 /** Returns the URL of the network to fork. The URL may contain API keys, so it is never printed. */
 async function forkUrl({ env, cwd }: Pick<Deps, 'env' | 'cwd'>, { blockchain, urlSource }: ForkFlag): Promise<string> {
   if (urlSource === undefined) {
-    const named = env.GDN_FORK_URL
-    if (named !== undefined && named !== '') return httpAddress(named, 'GDN_FORK_URL')
+    const url = env.GDN_FORK_URL
+    if (url !== undefined && url !== '') return httpAddress(url, 'GDN_FORK_URL')
     throw new GdnError('usage', `requires the URL of a node of ${blockchain}`, {
       place: { flag: FORK_FLAG },
       hint: `Set GDN_FORK_URL, or use ${FORK_FLAG} ${blockchain}=@<file> or ${FORK_FLAG} ${blockchain}=<url>.`,

@@ -2,7 +2,7 @@ import { findRunningBackend } from '../../../config/local-backend.ts'
 import { formatUtcTime } from '../../../core/time.ts'
 import type { EventReceiver, ReceivedEvent } from '../../../server/admin/listen.ts'
 import { GdnCommand } from '../../command.ts'
-import { addDataDirFlag, administeredPlace, type DataDirFlags } from '../../connect/data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, resolveAdministeredDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
 import { email } from '../../flags/email.ts'
@@ -57,7 +57,7 @@ export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
   const events = flags.event?.flat() ?? ['*']
   const targets = mergeTargets(flags.forwardTo ?? [], events)
   deps.signals.own()
-  const place = await administeredPlace(deps, flags)
+  const place = await resolveAdministeredDatabase(deps, flags)
   const { withDatabase } = await import('../../../server/open-database.ts')
   const { openListener } = await import('../../../server/admin/listen.ts')
   const listening = withDatabase(place, async (store) => {

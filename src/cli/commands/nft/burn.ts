@@ -7,7 +7,7 @@ import { notePaid, withPaid } from '../../cost/paid.ts'
 import { estimateMaxChangeUse } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
-import { createOutput, type DataRecord } from '../../render/output.ts'
+import { createOutput, type DataRecord, type Output } from '../../render/output.ts'
 import { changeOnce } from '../../request/change-once.ts'
 import {
   addChangeFlags,
@@ -39,19 +39,18 @@ export async function burn(deps: Deps, typedIds: readonly string[], flags: Chang
   const { io } = deps
   const output = createOutput(io, flags, withPaid(CHANGE_VIEW))
   // Each NFT is a separate operation.
-  const single = findSingleRequestFlag(flags)
-  if (single !== null && new Set(typedIds).size > 1)
-    throw flagError(single, 'can be used with only one NFT', 'Burn one NFT at a time.')
+  const singleRequestFlag = findSingleRequestFlag(flags)
+  if (singleRequestFlag !== null && new Set(typedIds).size > 1)
+    throw flagError(singleRequestFlag, 'can be used with only one NFT', 'Burn one NFT at a time.')
   const connection = await deps.connect(await deps.settings(flags))
   const ids = await resolveNftIds(deps, connection, typedIds, flags)
   const allNfts = await findNftsOnChain(deps, connection, ids)
   const nfts = allNfts.filter(({ burned }) => burned !== true)
-  const { stateDir } = connection.settings
-  const before = allNfts.filter(({ burned }) => burned === true)
   if (!flags.dryRun) {
+    const alreadyBurned = allNfts.filter(({ burned }) => burned === true)
     await storeBurned(
-      stateDir,
-      before.map(({ nft_gdn_id }) => nft_gdn_id),
+      connection.settings.stateDir,
+      alreadyBurned.map(({ nft_gdn_id }) => nft_gdn_id),
     )
   }
   if (nfts.length === 0) {
@@ -60,12 +59,26 @@ export async function burn(deps: Deps, typedIds: readonly string[], flags: Chang
     return io.note(ids.length === 1 ? 'The NFT is already burned.' : 'The NFTs are already burned.')
   }
   await refuseUnburnable(deps, connection, nfts)
-  const intent = Object.fromEntries(nfts.map((nft) => [nft.nft_gdn_id, shortRecord(nft)]))
   if (flags.dryRun) {
-    deps.checkPlan?.(intent)
+    deps.checkPlan?.(toIntent(nfts))
     await quoteChange(deps, connection, flags, 'burnnft', nfts)
     return await output.many(nfts.map((nft) => ({ ...shortRecord(nft), status: 'planned' })))
   }
+  await sendBurns(deps, connection, flags, { nfts, output })
+}
+
+/** Returns what burns of the NFTs do, to compare it with a plan. */
+const toIntent = (nfts: readonly FoundNft[]) =>
+  Object.fromEntries(nfts.map((nft) => [nft.nft_gdn_id, shortRecord(nft)]))
+
+/** Burns the NFTs one after another, and prints the burns that the server accepted. */
+async function sendBurns(
+  deps: Deps,
+  connection: Connection,
+  flags: ChangeFlags,
+  { nfts, output }: { nfts: readonly FoundNft[]; output: Output },
+): Promise<void> {
+  const { stateDir } = connection.settings
   const burned: DataRecord[] = []
   let isConfirmed = flags.yes === true
   let isChecked = false
@@ -82,7 +95,7 @@ export async function burn(deps: Deps, typedIds: readonly string[], flags: Chang
         content: { nft_gdn_id },
         // Called after --max-cost is checked. Not called if the burn was already accepted.
         request: async (limit: bigint | null) => {
-          if (!isChecked) deps.checkPlan?.(intent)
+          if (!isChecked) deps.checkPlan?.(toIntent(nfts))
           isChecked = true
           if (!isConfirmed) await confirm(deps, connection, nfts.slice(index), limit)
           isConfirmed = true
@@ -99,7 +112,7 @@ export async function burn(deps: Deps, typedIds: readonly string[], flags: Chang
   } finally {
     // Print these records even after an error, because the server accepted these burns.
     if (isConfirmed || burned.length > 0) await output.many(burned)
-    notePaid(io, output, burned)
+    notePaid(deps.io, output, burned)
   }
 }
 

@@ -23,7 +23,7 @@ import { shortAddress } from '../../render/short-address.ts'
 import type { DataRecord, View } from '../../render/view.ts'
 import { addOperationFlags, type OperationFlags, quoteOperation } from '../../request/operate-once.ts'
 import { neverMintedError, resolveBlockchain } from './blockchain-of.ts'
-import { addTokenContractFlag } from './named-token.ts'
+import { addTokenContractFlag } from './token-reference.ts'
 
 /** Flags of the commands that change existing NFTs. */
 export interface ChangeFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {

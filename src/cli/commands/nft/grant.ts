@@ -75,12 +75,12 @@ export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {
   const sender = specified ?? (isV12(settings) ? undefined : await ask())
   const context = { settings, flags, blockchain: blockchain ?? settings.blockchain?.value }
   const { file } = prepared
-  const named = await resolveEnsFields(deps, context, { sender_wallet_address: sender }, (field) => {
+  const resolvedSender = await resolveEnsFields(deps, context, { sender_wallet_address: sender }, (field) => {
     if (flags.sender !== undefined) return { flag: '--sender' }
     if (file !== null && sender_wallet_address !== undefined) return { file, field }
     return settings.wallet?.value === sender ? toWalletPlace(settings.wallet) : { flag: '--sender' }
   })
-  const fields = { ...prepared.request, ...named }
+  const fields = { ...prepared.request, ...resolvedSender }
   const schema = isV12(settings) ? createTransRequestV12Schema : createnfttrans.request
   const request = checkRequest(schema, fields, prepared.file)
   await createNfts(deps, {

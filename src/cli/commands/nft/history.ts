@@ -14,8 +14,8 @@ import {
 } from '../../render/history-event.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
-import { addTokenContractFlag, type TokenFlags } from './named-token.ts'
 import { resolveNftIds } from './nft-ids.ts'
+import { addTokenContractFlag, type TokenFlags } from './token-reference.ts'
 
 export type HistoryFlags = OutputFlags & TokenFlags
 

@@ -139,10 +139,10 @@ async function resolveReceiver(
 ): Promise<Record<string, unknown>> {
   const context = { settings, flags, blockchain: request.blockchain ?? settings.blockchain?.value }
   const { receiver_wallet_address } = request
-  const named = await resolveEnsFields(deps, context, { receiver_wallet_address }, (field) =>
+  const resolvedReceiver = await resolveEnsFields(deps, context, { receiver_wallet_address }, (field) =>
     flags.receiver === undefined && file !== null ? { file, field } : { flag: '--receiver' },
   )
-  return { ...request, ...named }
+  return { ...request, ...resolvedReceiver }
 }
 
 /** Prompts for title, description and image. */

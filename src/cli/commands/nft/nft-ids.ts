@@ -4,7 +4,7 @@ import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 import { resolveBlockchain } from './blockchain-of.ts'
-import { parseTokenReference, resolveTokenArguments, type TokenFlags } from './named-token.ts'
+import { parseTokenReference, resolveTokenArguments, type TokenFlags } from './token-reference.ts'
 
 /**
  * Replaces each token (see `resolveTokenArguments`) with the NFT ID that the server assigned, and removes repeated IDs.

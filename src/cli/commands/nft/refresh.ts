@@ -103,8 +103,8 @@ export async function refresh(deps: Deps, ids: readonly string[], flags: Refresh
 async function findTokens(deps: Deps, ids: readonly string[], flags: RefreshFlags): Promise<TokensToRefresh> {
   if (flags.run !== undefined) return await findRunTokens(deps, flags.run, flags)
   const settings = await deps.settings(flags)
-  const named = settings.blockchain?.value
-  if (named !== undefined) openSeaChain(named)
+  const specifiedBlockchain = settings.blockchain?.value
+  if (specifiedBlockchain !== undefined) openSeaChain(specifiedBlockchain)
   const list = async () => ids
   try {
     const server = await settings.server()

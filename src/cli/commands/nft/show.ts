@@ -21,7 +21,12 @@ import { createOutput, type DataRecord, type Output, type RecordCard, type View 
 import { NFT_VIEW } from '../../render/views.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 import { missingNftError, withBlockchain } from './blockchain-of.ts'
-import { addTokenContractFlag, parseTokenReference, resolveTokenArguments, type TokenReference } from './named-token.ts'
+import {
+  addTokenContractFlag,
+  parseTokenReference,
+  resolveTokenArguments,
+  type TokenReference,
+} from './token-reference.ts'
 
 export interface ShowFlags extends OutputFlags, ServerFlags {
   nftGdnId?: string[]

@@ -2,8 +2,8 @@ import { isSameAddress } from '../../../api/same-address.ts'
 import { readNft } from '../../../client/read-records.ts'
 import { flagError } from '../../../core/errors.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import { parseTokenReference } from './named-token.ts'
 import { findTokenNftId, parseServerTokenId } from './nft-ids.ts'
+import { parseTokenReference } from './token-reference.ts'
 import type { TransferInput } from './transfer-request.ts'
 
 /**
@@ -19,16 +19,16 @@ export async function findTransferredToken(
   transfer: TransferInput,
 ): Promise<TransferInput> {
   const { fields, nftGdnId } = transfer
-  const named = await parseTokenReference(nftGdnId)
-  const contract = named?.contractAddress ?? fields.contract_address
-  const tokenId = named?.tokenId ?? (/^\d{1,78}$/.test(nftGdnId) ? nftGdnId : null)
+  const token = await parseTokenReference(nftGdnId)
+  const contract = token?.contractAddress ?? fields.contract_address
+  const tokenId = token?.tokenId ?? (/^\d{1,78}$/.test(nftGdnId) ? nftGdnId : null)
   if (typeof contract !== 'string' || tokenId === null) return transfer
-  if (named !== null && !isSameAddress(String(fields.contract_address ?? contract), contract))
+  if (token !== null && !isSameAddress(String(fields.contract_address ?? contract), contract))
     throw flagError('--contract', `differs from the contract of ${nftGdnId}`)
   if (BigInt(tokenId) !== parseServerTokenId(fields.token_id ?? tokenId))
     throw flagError('--token-id', `differs from the token ID of ${nftGdnId}`)
   const reading = { client: connection.client, signal: deps.signals.signal }
-  if (named === null && (await readNft(reading, nftGdnId)) !== undefined) return transfer
+  if (token === null && (await readNft(reading, nftGdnId)) !== undefined) return transfer
 
   const foundId = await findTokenNftId(deps, connection, { ...fields, contract_address: contract }, BigInt(tokenId))
   return { ...transfer, nftGdnId: foundId, fields: { ...fields, contract_address: contract, nft_gdn_id: foundId } }

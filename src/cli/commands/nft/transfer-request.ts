@@ -56,7 +56,7 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
     flags.file === undefined || file === null
       ? {}
       : await resolveNamesInFields(parseRequest(await readInput(deps.io, flags.file), file), file, deps.addresses)
-  const named = {
+  const flagFields = {
     contract_address: flags.contract,
     blockchain: flags.blockchain,
     token_id: flags.tokenId ?? fromFile.token_id ?? tokenid,
@@ -80,7 +80,7 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
   const { receiver_name, ...withoutName } = fromFile
   const fields = {
     ...(flags.receiver === undefined ? fromFile : withoutName),
-    ...Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined)),
+    ...Object.fromEntries(Object.entries(flagFields).filter(([, value]) => value !== undefined)),
   }
   const placeOf = (flag: string, field: string): Place => (file === null ? { flag } : { file, field })
   const { nft_gdn_id: nftGdnId, receiver_wallet_address: receiver, blockchain } = fields
@@ -119,12 +119,12 @@ export async function resolveTransfer(
   transfer: TransferInput,
 ): Promise<TransferInput> {
   const { receiver_wallet_address, sender_wallet_address } = transfer.fields
-  const named = { receiver_wallet_address, sender_wallet_address }
-  if (!Object.values(named).some(isEnsName)) return transfer
+  const addressFields = { receiver_wallet_address, sender_wallet_address }
+  if (!Object.values(addressFields).some(isEnsName)) return transfer
   const { settings } = connection
   const blockchain =
     transfer.fields.blockchain ?? (await findTransferBlockchain(deps, connection, transfer)) ?? undefined
-  const addresses = await resolveEnsFields(deps, { settings, flags, blockchain }, named, (field) => {
+  const addresses = await resolveEnsFields(deps, { settings, flags, blockchain }, addressFields, (field) => {
     const flag = field === 'receiver_wallet_address' ? ('receiver' as const) : ('sender' as const)
     return transfer.file === null || flags[flag] !== undefined ? { flag: `--${flag}` } : { file: transfer.file, field }
   })

@@ -31,7 +31,7 @@ import { printDryRun } from '../../request/dry-run.ts'
 import { addOperationFlags, operateOnce, quoteOperation } from '../../request/operate-once.ts'
 import { showWaitForTransfer } from '../../request/waiting.ts'
 import { knownBlockchain, multipleNftsError } from './blockchain-of.ts'
-import { resolveTokenArguments } from './named-token.ts'
+import { resolveTokenArguments } from './token-reference.ts'
 import { findTransferredToken } from './token-to-transfer.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
 import {

@@ -37,9 +37,9 @@ import {
   uploadLocalFiles,
 } from './media.ts'
 import { addMetadataFlags, type NftFlags } from './mint-flags.ts'
-import { addTokenContractFlag } from './named-token.ts'
 import { resolveNftIds } from './nft-ids.ts'
 import { refuseHiddenNfts } from './refuse-hidden.ts'
+import { addTokenContractFlag } from './token-reference.ts'
 
 export type UpdateFlags = ChangeFlags &
   Pick<NftFlags, 'title' | 'description' | 'image' | 'media' | 'extra' | 'attr' | 'file'>
@@ -208,8 +208,8 @@ type MetadataEdit = (before: NftMetadata) => { metadata: Record<string, unknown>
 
 async function readMetadataEdit(deps: Deps, flags: UpdateFlags): Promise<MetadataEdit> {
   const { title, description, image, media = [], extra = [], attr = [], file } = flags
-  const named = [title, description, image].some((value) => value !== undefined)
-  const changesFields = named || [...media, ...extra, ...attr].length > 0
+  const changesBasicFields = [title, description, image].some((value) => value !== undefined)
+  const changesFields = changesBasicFields || [...media, ...extra, ...attr].length > 0
   if (file !== undefined) {
     if (changesFields) {
       throw new GdnError('usage', "can't be combined with flags for single fields", {

@@ -8,7 +8,7 @@ import { type BeaconFlags, openConfiguredBeacon } from '../../connect/open-beaco
 import { type NftVerifier, openVerifier, type ReaderFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
 import type { ServerFlags } from '../../flags/common.ts'
-import type { TokenReference } from './named-token.ts'
+import type { TokenReference } from './token-reference.ts'
 
 /**
  * Proves from chain and storage that the metadata of a token matches the commitment of its collection. Needs no API

@@ -22,7 +22,7 @@ import { addEnsFlags } from '../../flags/ens.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
 import { missingNftError, multipleNftsError, resolveBlockchain } from './blockchain-of.ts'
-import { addTokenContractFlag, parseTokenReference, resolveTokenArguments } from './named-token.ts'
+import { addTokenContractFlag, parseTokenReference, resolveTokenArguments } from './token-reference.ts'
 import {
   FILES_NOT_READ_NOTE,
   ON_CHAIN_VIEW,
@@ -173,8 +173,8 @@ function oneId(id: string | undefined, { nftGdnId }: VerifyNftFlags): string {
   if (id !== undefined && nftGdnId !== undefined && id !== nftGdnId) {
     throw multipleNftsError()
   }
-  const named = id ?? nftGdnId ?? ''
-  if (named !== '') return named
+  const specifiedId = id ?? nftGdnId ?? ''
+  if (specifiedId !== '') return specifiedId
   throw missingNftError('gdn nft verify <nft_gdn_id>')
 }
 
@@ -223,15 +223,15 @@ async function resolveTarget(
       hint: `Run \`gdn nft history ${safe(id)}${serverFlag(server)}\` to show its history.`,
     })
   }
-  const named = flags.receiver ?? record.receiver_wallet_address ?? ''
-  if (named === '') {
+  const expectedOwner = flags.receiver ?? record.receiver_wallet_address ?? ''
+  if (expectedOwner === '') {
     throw new GdnError('pending', `the owner of ${id} is not known yet: the NFT is ${record.status}`, {
       hint: `Run \`gdn nft wait ${safe(id)}${serverFlag(server)}\`, or specify the owner with --receiver.`,
     })
   }
   const blockchain = flags.blockchain ?? (await resolveBlockchain(deps, record, { settings, server }))
   if (flags.onChain) requireReadableBlockchain(blockchain)
-  return { record, owner: await resolveOwner(deps, settings, flags, named, blockchain), blockchain }
+  return { record, owner: await resolveOwner(deps, settings, flags, expectedOwner, blockchain), blockchain }
 }
 
 interface NftToVerify {

@@ -1,6 +1,11 @@
 import { count } from '../../../core/count.ts'
 import { GdnCommand } from '../../command.ts'
-import { addDataDirFlag, administeredPlace, type DataDirFlags, withDatabaseAt } from '../../connect/data-dir.ts'
+import {
+  addDataDirFlag,
+  type DataDirFlags,
+  resolveAdministeredDatabase,
+  withDatabaseAt,
+} from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput, type View } from '../../render/output.ts'
@@ -42,7 +47,7 @@ export async function release(deps: Deps, name: string, flags: ReleaseFlags): Pr
   const { io } = deps
   const output = createOutput(io, flags, RELEASE_VIEW)
   const { findHeldCollection, releaseCollection } = await import('../../../server/admin/unknown-mints.ts')
-  const place = await administeredPlace(deps, flags)
+  const place = await resolveAdministeredDatabase(deps, flags)
   const { tokens, pending } = await withDatabaseAt(deps, place, (store) => findHeldCollection(store, name))
   const failPending = flags.failPending === true
   const then = pending === 0 ? '' : `, and ${failPending ? 'fail' : 'mint'} ${count(pending, 'pending NFT')}`

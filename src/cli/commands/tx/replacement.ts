@@ -8,9 +8,9 @@ import type { TransactionAction } from '../../../server/store/schema.ts'
 import { GdnCommand } from '../../command.ts'
 import {
   addDataDirFlag,
-  administeredPlace,
   type DatabaseOptions,
   type DataDirFlags,
+  resolveAdministeredDatabase,
   withDatabaseAt,
 } from '../../connect/data-dir.ts'
 import { insertBackendFlags } from '../../connect/insert-backend-flags.ts'
@@ -85,7 +85,7 @@ export function replacementCommand(deps: Deps, action: TransactionAction, texts:
     const output = createOutput(deps.io, flags, REPLACEMENT_VIEW)
     const name = parseTransactionName(idOrHash)
     const { findReplaceableTransaction, requestAction } = await import('../../../server/admin/transactions.ts')
-    const place = await administeredPlace(deps, flags)
+    const place = await resolveAdministeredDatabase(deps, flags)
     const transaction = await withDatabaseAt(deps, place, (store) => findReplaceableTransaction(store, name))
     const on = { name, blockchain: transaction.blockchain as EvmBlockchain }
     const cost = await findReplacement(deps, place, on, action)

@@ -3,9 +3,9 @@ import type { ShownAttempt, ShownTransaction } from '../../../server/admin/trans
 import { GdnCommand } from '../../command.ts'
 import {
   addDataDirFlag,
-  administeredPlace,
   type DatabaseOptions,
   type DataDirFlags,
+  resolveAdministeredDatabase,
   withDatabaseAt,
 } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
@@ -53,7 +53,7 @@ export async function show(deps: Deps, idOrHash: string, flags: ShowFlags): Prom
   const output = createOutput(deps.io, flags, VIEW)
   const name = parseTransactionName(idOrHash)
   const { showTransaction } = await import('../../../server/admin/transactions.ts')
-  const place = await administeredPlace(deps, flags)
+  const place = await resolveAdministeredDatabase(deps, flags)
   const transaction = await withDatabaseAt(deps, place, (store) => showTransaction(store, name))
   await output.one({
     ...(await withLinks(deps, flags, [transaction]))[0],

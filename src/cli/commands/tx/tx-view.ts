@@ -1,5 +1,5 @@
 import { addressUrl, transactionUrl } from '../../../core/block-explorer.ts'
-import { type DataDirFlags, databasePlace } from '../../connect/data-dir.ts'
+import { type DataDirFlags, resolveDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import type { View } from '../../render/view.ts'
 
@@ -26,7 +26,7 @@ export async function withLinks<Transaction extends Linkable>(
   transactions: readonly Transaction[],
 ): Promise<(Transaction & { explorer_url: string | null })[]> {
   const { loadServerSettings } = await import('../../../server/settings/settings.ts')
-  const { dataDir, settingsFile } = databasePlace(deps, flags)
+  const { dataDir, settingsFile } = resolveDatabase(deps, flags)
   const { chains, clusters } = await loadServerSettings(dataDir, settingsFile)
   const blockExplorers = new Map(
     [...chains, ...clusters].map(([name, { blockExplorerUrl }]) => [String(name), blockExplorerUrl]),

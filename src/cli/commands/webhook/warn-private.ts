@@ -1,5 +1,5 @@
 import { findRunningBackend } from '../../../config/local-backend.ts'
-import { type DataDirFlags, databasePlace } from '../../connect/data-dir.ts'
+import { type DataDirFlags, resolveDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 
 /**
@@ -7,7 +7,7 @@ import type { Deps } from '../../deps.ts'
  * --allow-private-files.
  */
 export async function warnOfPrivateAddress(deps: Deps, flags: DataDirFlags): Promise<void> {
-  const { dataDir, database } = databasePlace(deps, flags)
+  const { dataDir, database } = resolveDatabase(deps, flags)
   const running = database.url === undefined ? await findRunningBackend(dataDir) : null
   if (running?.options?.['--allow-private-files'] === true) return
   deps.io.warn(

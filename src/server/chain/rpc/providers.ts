@@ -51,7 +51,7 @@ export function createProviders(
   const paces = new Map<string, { pace: Pace; apartMs: number }>()
   for (const [host, limit] of perSecond) {
     const apartMs = 1000 / limit
-    paces.set(host, { apartMs, pace: createPace({ atOnce: Number.POSITIVE_INFINITY, apartMs }, now) })
+    paces.set(host, { apartMs, pace: createPace({ maxConcurrent: Number.POSITIVE_INFINITY, apartMs }, now) })
   }
   const providers = new Map<string, Provider>()
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { SolanaBlockchain } from '../../../api/blockchains.ts'
-import type { SecretPlace } from '../../data-dir/secret-in-file.ts'
+import type { SecretLocation } from '../../data-dir/secret-in-file.ts'
 import { blockJournal } from '../../store/block-journal.ts'
 import { recordEmbeddedChain } from '../../store/chains.ts'
 import type { Db } from '../../store/schema.ts'
@@ -36,7 +36,7 @@ export interface SolanaChains {
 export interface SolanaChainsOptions {
   db: Db
   /** The cluster's store of the signer's key; null to use the data directory. */
-  store: SecretPlace['store']
+  store: SecretLocation['store']
   dataDir: string
   /**
    * Checks that this process may run an embedded chain.

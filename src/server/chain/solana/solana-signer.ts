@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { GdnError } from '../../../core/errors.ts'
 import { parseJson } from '../../../core/json.ts'
 import { ed25519Key, publicKeyBytes } from '../../../keystore/solana-key.ts'
-import { readOrCreateSecret, type SecretPlace } from '../../data-dir/secret-in-file.ts'
+import { readOrCreateSecret, type SecretLocation } from '../../data-dir/secret-in-file.ts'
 
 const SIGNER_FILE_NAME = 'solana-signer.json'
 
@@ -28,7 +28,7 @@ export function signerFromSeed(seed: Uint8Array): SolanaSigner {
  */
 export async function openEmbeddedSolanaSigner(
   dataDir: string,
-  store: SecretPlace['store'] = null,
+  store: SecretLocation['store'] = null,
 ): Promise<SolanaSigner> {
   const { text, place } = await readOrCreateSecret(
     { dataDir, file: SIGNER_FILE_NAME, store },

@@ -154,8 +154,8 @@ export function createEvmDriver(options: EvmDriverOptions): ChainDriver {
       recovered.add(id)
       const adopted = await adoptTransfer(store, await network(), transfer, madeTransfer, now())
       if (adopted === null) continue
-      const facts = { blockchain, transfer: id, transaction: adopted.id, hash: adopted.hash }
-      log.warn(facts, 'a transfer that was missing from the database was found on chain and adopted')
+      const logFields = { blockchain, transfer: id, transaction: adopted.id, hash: adopted.hash }
+      log.warn(logFields, 'a transfer that was missing from the database was found on chain and adopted')
       onSigned([adopted], [request_id])
     }
     return recovered

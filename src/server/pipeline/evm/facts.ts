@@ -5,7 +5,7 @@ import { readCollectionState, readLifecycle, readMetadataState, readOwnerOf } fr
 import { MAX_UPDATES } from '../../chain/evm/collection-updates.ts'
 import { currentFees } from '../../chain/evm/cost/cached-fees.ts'
 import { computeMaxGasPerNft } from '../../chain/evm/cost/drop-gas.ts'
-import { maxCostOfNfts, readRunBudget } from '../../chain/evm/cost/run-budget.ts'
+import { computeMaxCostOfNfts, readRunBudget } from '../../chain/evm/cost/run-budget.ts'
 import { explainFeeWait } from '../../chain/evm/cost/run-fee.ts'
 import { EMBEDDED_FEES } from '../../chain/evm/evm-signer.ts'
 import type { Hex } from '../../chain/evm/network.ts'
@@ -43,7 +43,7 @@ export function createEvmFacts(chains: Chains, blockchain: EvmBlockchain): Chain
     async readLifecycle(collection) {
       const lifecycle = await readLifecycle(await network(), collection.contract_address as Hex)
       const { frozen, enableBurn, updateCount } = requireDeployed(lifecycle, collection)
-      return { frozen, enableBurn, hasUpdatesLeft: updateCount < MAX_UPDATES }
+      return { isFrozen: frozen, enableBurn, hasUpdatesLeft: updateCount < MAX_UPDATES }
     },
 
     async readOwner({ contract_address }, tokenId) {
@@ -51,8 +51,12 @@ export function createEvmFacts(chains: Chains, blockchain: EvmBlockchain): Chain
     },
 
     async readToken({ contract_address }, { tokenId }) {
-      const state = await readMetadataState(await network(), contract_address as Hex, BigInt(tokenId))
-      return { ...state, burned: false }
+      const { revision, dynamic, frozen } = await readMetadataState(
+        await network(),
+        contract_address as Hex,
+        BigInt(tokenId),
+      )
+      return { revision, isDynamic: dynamic, isFrozen: frozen, isBurned: false }
     },
 
     async readBlockTime(number) {
@@ -99,8 +103,8 @@ const contractFacts = (network: OpenNetwork): ContractFacts => ({
 
 const gasFacts = (chains: Chains, blockchain: EvmBlockchain): GasFacts => ({
   blockchain,
-  budgetOf: readRunBudget,
-  maxCostOfNfts,
+  readBudget: readRunBudget,
+  computeMaxCostOfNfts,
   maxPerNft: computeMaxGasPerNft,
   isSimulated: !chains.remote.has(blockchain),
   readCoin: async () => findCoinSymbol((await chains.network(blockchain)).chainId),

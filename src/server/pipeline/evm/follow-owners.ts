@@ -27,7 +27,7 @@ import { addUnknownMints, deleteUnknownMints, type FoundMint } from '../../store
 import { deleteUnknownUpdates } from '../../store/updates.ts'
 
 /** Number of blocks whose events are read at once. The events of 100 full blocks are about 12 MB of JSON. */
-const BLOCKS_AT_ONCE = 100
+const BLOCKS_PER_BATCH = 100
 
 export interface FollowedBlock {
   number: Hex
@@ -40,7 +40,7 @@ export interface FollowedBlock {
 export interface FollowOptions {
   store: Store
   network: Pick<EvmNetwork, 'blockchain' | 'request'>
-  blocksAtOnce?: number
+  blocksPerBatch?: number
 }
 
 /**
@@ -49,7 +49,11 @@ export interface FollowOptions {
  *
  * @returns whether blocks remain to be read
  */
-export async function followOwners({ store, network, blocksAtOnce = BLOCKS_AT_ONCE }: FollowOptions): Promise<boolean> {
+export async function followOwners({
+  store,
+  network,
+  blocksPerBatch = BLOCKS_PER_BATCH,
+}: FollowOptions): Promise<boolean> {
   const { blockchain } = network
   const head = await readBlock(network, 'latest')
   if (head === null) throw new Error(`${blockchain} has no blocks`)
@@ -60,7 +64,7 @@ export async function followOwners({ store, network, blocksAtOnce = BLOCKS_AT_ON
   }
   const from = (cursor?.block_number ?? -1) + 1
   if (from > Number(head.number)) return false
-  const to = Math.min(Number(head.number), from + blocksAtOnce - 1)
+  const to = Math.min(Number(head.number), from + blocksPerBatch - 1)
   const last = to === Number(head.number) ? head : await readBlock(network, to)
   const logs = await readCollectionLogs(network, { from, to })
   // If a reorg happened in the meantime, the events may be from other blocks.

@@ -2,8 +2,8 @@ import { maxBigint } from '../../../core/units.ts'
 import { ENVELOPE_BYTES } from '../../chain/evm/cost/drop-gas.ts'
 import {
   computeBudgetShare,
+  computeMaxCostOfNfts,
   dataCost,
-  maxCostOfNfts,
   maxCostOfSignings,
   readRunBudget,
 } from '../../chain/evm/cost/run-budget.ts'
@@ -73,7 +73,7 @@ async function computeMaxFee(
     .filter(({ id }) => changes.includes(id))
     .reduce(
       (sum, change) => sum + change.maxCost,
-      BigInt(Math.min(nfts.length, budget.unsigned)) * maxCostOfNfts(run, 1, upperBound),
+      BigInt(Math.min(nfts.length, budget.unsigned)) * computeMaxCostOfNfts(run, 1, upperBound),
     )
   const dataFee = dataCost(data.length / 2 + ENVELOPE_BYTES, upperBound)
   // If a request is minted in parts, a part can cost more than was reserved for it.

@@ -200,8 +200,11 @@ async function isChainAhead(
     })
     return true
   }
-  const facts = { blockchain, collection: id, next: next_token_id, nextOnChain: String(state.nextTokenId) }
-  log.warn(facts, 'the chain has tokens that are not in the database: minting is paused until gdn has examined them')
+  const logFields = { blockchain, collection: id, next: next_token_id, nextOnChain: String(state.nextTokenId) }
+  log.warn(
+    logFields,
+    'the chain has tokens that are not in the database: minting is paused until gdn has examined them',
+  )
   await recordLostMints(store, network, id)
   return true
 }

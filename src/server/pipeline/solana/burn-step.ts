@@ -8,7 +8,13 @@ import { setOwner } from '../../store/nfts.ts'
 import { assignTransfers, hasUnsignedTransfers, listUnsignedTransfers } from '../../store/transfers.ts'
 import { LostRaceError } from '../driver.ts'
 import type { Turn } from '../loop.ts'
-import { CHANGES_AT_ONCE, type ChangeOptions, type ChangeSigner, openChangeSigner, readMintAccount } from './changes.ts'
+import {
+  CHANGES_PER_BATCH,
+  type ChangeOptions,
+  type ChangeSigner,
+  openChangeSigner,
+  readMintAccount,
+} from './changes.ts'
 import { buildSignedRow, type SignedRow } from './transaction-preparer.ts'
 
 type Burn = Awaited<ReturnType<typeof listUnsignedTransfers>>[number]
@@ -42,7 +48,7 @@ export function createBurnStep(options: ChangeOptions): Turn {
 
   return async () => {
     if (!(await hasUnsignedTransfers(store.db, blockchain))) return null
-    const burns = await listUnsignedTransfers(store.db, blockchain, CHANGES_AT_ONCE)
+    const burns = await listUnsignedTransfers(store.db, blockchain, CHANGES_PER_BATCH)
     const changes = await openChangeSigner(options)
     const rows = await Promise.all(burns.map((burn) => sign(changes, burn)))
     const signed = burns.flatMap(({ id, request_id }, index) => {

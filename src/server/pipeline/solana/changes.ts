@@ -16,7 +16,7 @@ import type { DriverOptions, OnSigned } from '../driver.ts'
  * Maximum number of changes that are signed together: updates of one collection, or burns. These changes don't depend
  * on each other.
  */
-export const CHANGES_AT_ONCE = 100
+export const CHANGES_PER_BATCH = 100
 
 export interface ChangeOptions extends DriverOptions<SolanaBlockchain> {
   solana: Pick<SolanaChains, 'signer' | 'network' | 'affordable'>

@@ -30,7 +30,7 @@ export const createSolanaFacts = (solana: SolanaChains, blockchain: SolanaBlockc
     locked: is_locked === 1,
   }),
 
-  readLifecycle: async ({ enable_burn }) => ({ frozen: false, enableBurn: enable_burn === 1, hasUpdatesLeft: true }),
+  readLifecycle: async ({ enable_burn }) => ({ isFrozen: false, enableBurn: enable_burn === 1, hasUpdatesLeft: true }),
 
   async readOwner(_, tokenId, wallet) {
     return (await holdsToken(await solana.network(blockchain), parseKey(wallet), parseKey(tokenId))) ? wallet : null
@@ -41,7 +41,12 @@ export const createSolanaFacts = (solana: SolanaChains, blockchain: SolanaBlockc
     if (account?.owner !== TOKEN_2022) throw new Error(`${blockchain} has no token ${tokenId}`)
     const { supply, revision, updateAuthority } = decodeMintAccount(account.data)
     const dynamic = isDynamic || updateAuthority !== null
-    return { revision: revision ?? 0, dynamic, frozen: dynamic && updateAuthority === null, burned: supply === 0n }
+    return {
+      revision: revision ?? 0,
+      isDynamic: dynamic,
+      isFrozen: dynamic && updateAuthority === null,
+      isBurned: supply === 0n,
+    }
   },
 
   async hasAllTokens(store, collection) {

@@ -76,8 +76,8 @@ export function createSolanaMintRecovery(
       after = last.seq
     }
     if (adopted > 0) {
-      const facts = { blockchain, collection: collection.id, nfts: adopted }
-      log.warn(facts, 'tokens on chain that were missing from the database were recognized and adopted')
+      const logFields = { blockchain, collection: collection.id, nfts: adopted }
+      log.warn(logFields, 'tokens on chain that were missing from the database were recognized and adopted')
     }
     return adopted
   }

@@ -18,7 +18,13 @@ import { buildUpdateDirectory } from '../metadata-file.ts'
 import { signForEach } from '../sign-for-each.ts'
 import { type FileSources, storeFilesAgain } from '../store-files-again.ts'
 import { findUpdateError } from '../update-reason.ts'
-import { CHANGES_AT_ONCE, type ChangeOptions, type ChangeSigner, openChangeSigner, readMintAccount } from './changes.ts'
+import {
+  CHANGES_PER_BATCH,
+  type ChangeOptions,
+  type ChangeSigner,
+  openChangeSigner,
+  readMintAccount,
+} from './changes.ts'
 import { buildSignedRow, type SignedRow } from './transaction-preparer.ts'
 
 export type SolanaUpdateStepOptions = ChangeOptions & FileSources
@@ -54,7 +60,7 @@ export function createSolanaUpdateStep(options: SolanaUpdateStepOptions): Turn {
    * @returns whether there may be more to sign immediately
    */
   const signFor = async (collectionId: string): Promise<boolean> => {
-    const updates = await listSignableUpdates(store.db, { blockchain, collectionId }, CHANGES_AT_ONCE)
+    const updates = await listSignableUpdates(store.db, { blockchain, collectionId }, CHANGES_PER_BATCH)
     if (updates.length === 0) return false
     const changes = await openChangeSigner(options)
     const prepared = await Promise.all(updates.map((update) => prepare(options, changes, update)))
@@ -139,8 +145,8 @@ async function refuse(
     await failUpdates(db, [update.seq], error)
   })
   if (unknown === undefined) return
-  const facts = { blockchain, nft: update.nft_id, revision: unknown.revision }
-  log.error(facts, 'an NFT update on chain is unknown to this backend: its revision was recorded for the NFT')
+  const logFields = { blockchain, nft: update.nft_id, revision: unknown.revision }
+  log.error(logFields, 'an NFT update on chain is unknown to this backend: its revision was recorded for the NFT')
 }
 
 /** Stores the transactions of prepared updates before any of them is sent. */

@@ -2,8 +2,8 @@ import { Agent, request } from 'undici'
 import { EVENT_ID_HEADER, SIGNATURE_HEADER } from '../../../api/webhook-events.ts'
 import { parseRetryAfter } from '../../../core/time.ts'
 import { FetchFailure } from '../../../files/failure.ts'
+import { toFetchFailure } from '../../../files/fetch-error.ts'
 import { createCheckedLookup, type Resolve, systemResolve } from '../../../files/lookup.ts'
-import { explainError } from '../../../files/reasons.ts'
 import { checkTarget } from '../../../files/target.ts'
 import { signWebhookBody } from './signature.ts'
 
@@ -139,6 +139,6 @@ async function readFirstBytes(
  * Returns the message of an error. Deliveries and file downloads share these messages, because the same errors occur.
  */
 function postFailureMessage(error: unknown): string {
-  const failure = error instanceof FetchFailure ? error : explainError(error, 'the receiver')
+  const failure = error instanceof FetchFailure ? error : toFetchFailure(error, 'the receiver')
   return failure.message.slice(0, MAX_RESPONSE_LENGTH)
 }

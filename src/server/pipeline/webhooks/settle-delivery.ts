@@ -84,9 +84,9 @@ export async function settleDelivery(
     return
   }
   onAttempt(isLast ? 'failed' : 'retried')
-  const facts = { webhook: webhook.id, event: delivery.event_id, status: response_status, attempts }
-  if (isGone) log.warn(facts, 'a webhook returned HTTP 410 and was disabled')
-  else log.info(facts, isLast ? 'an event could not be delivered' : 'an event delivery will be retried')
+  const logFields = { webhook: webhook.id, event: delivery.event_id, status: response_status, attempts }
+  if (isGone) log.warn(logFields, 'a webhook returned HTTP 410 and was disabled')
+  else log.info(logFields, isLast ? 'an event could not be delivered' : 'an event delivery will be retried')
 }
 
 function clampRetryAfterMs({ status, retryAfterMs }: PostOutcome): number {

@@ -13,9 +13,9 @@ import { type SettleContext, settleDelivery, type WebhookSession } from './settl
  * Limits for requests to one webhook: the number of concurrent requests, and the milliseconds between the starts of two
  * requests. These limits permit at most 200 requests per second.
  */
-const WEBHOOK_PACE = { atOnce: 4, apartMs: 5 }
+const WEBHOOK_PACE = { maxConcurrent: 4, apartMs: 5 }
 const MAX_CONCURRENT_WEBHOOKS = 32
-const EVENTS_AT_ONCE = 64
+const EVENTS_PER_BATCH = 64
 const LEASE_MS = 30_000
 const RENEW_EVERY_MS = 3000
 const RETENTION_MS = 7 * 24 * 3_600_000
@@ -74,7 +74,7 @@ export function createWebhookStep(options: WebhookStepOptions) {
         await renew()
         if (session.isOver) break
         // Use a single event to probe a webhook that keeps failing.
-        const limit = session.failures >= FAILURES_BEFORE_PROBING ? 1 : EVENTS_AT_ONCE
+        const limit = session.failures >= FAILURES_BEFORE_PROBING ? 1 : EVENTS_PER_BATCH
         const dueDeliveries = await listDueDeliveries(store.db, webhook.id, now(), limit)
         if (dueDeliveries.length === 0) break
         const results = await Promise.allSettled(dueDeliveries.map((delivery) => deliver(session, delivery)))

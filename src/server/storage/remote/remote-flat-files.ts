@@ -58,7 +58,7 @@ export function remoteFlatFiles({ local, remote, stored, blocks }: RemoteFlatFil
   }
 }
 
-const ATTEMPTS = 3
+const MAX_ATTEMPTS = 3
 const PAUSE_MS = 100
 
 /** A part of a file that has a separate hash. */
@@ -97,8 +97,11 @@ async function* readChecked(
       }
     } catch (error) {
       if (done > before) attempt = 1
-      if (error instanceof WrongBytesError && attempt >= ATTEMPTS) throw damagedBlockError(content.cid.toString())
-      if (!(error instanceof WrongBytesError) && (attempt >= ATTEMPTS || !(error instanceof StorageUnavailableError))) {
+      if (error instanceof WrongBytesError && attempt >= MAX_ATTEMPTS) throw damagedBlockError(content.cid.toString())
+      if (
+        !(error instanceof WrongBytesError) &&
+        (attempt >= MAX_ATTEMPTS || !(error instanceof StorageUnavailableError))
+      ) {
         throw error
       }
       await delay(PAUSE_MS)

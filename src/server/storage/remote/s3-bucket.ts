@@ -1,7 +1,7 @@
 import { GdnError } from '../../../core/errors.ts'
 import { sha256Hex } from '../../../core/sha256-hex.ts'
 import type { AwsCredentials } from '../../../object-store/aws-credentials.ts'
-import { type BucketPlace, bucketRoot, objectUrl } from '../../../object-store/bucket.ts'
+import { type BucketLocation, bucketRoot, objectUrl } from '../../../object-store/bucket.ts'
 import { EMPTY_SHA256, signS3 } from '../../../object-store/s3-signature.ts'
 import { StorageUnavailableError } from '../adapter.ts'
 import type { RemoteFiles } from './remote-files.ts'
@@ -10,7 +10,7 @@ import { createS3Upload, yieldBytes } from './s3-upload.ts'
 import { collectBody, openStorageClient, type StorageClient, type StorageRequest } from './storage-client.ts'
 import { createUploadCleanup } from './upload-cleanup.ts'
 
-export interface S3BucketOptions extends BucketPlace {
+export interface S3BucketOptions extends BucketLocation {
   /** Prefix of the keys, which is empty or ends with a slash. */
   prefix: string
   /** Returns the credentials. Called for each request, because temporary credentials change. */

@@ -6,7 +6,7 @@ import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
 import { isTemporaryStorageStatus } from '../../../core/http-status.ts'
 import { StorageUnavailableError } from '../adapter.ts'
 
-const ATTEMPTS = 3
+const MAX_ATTEMPTS = 3
 const PAUSES = { firstMs: 100, maxMs: 10_000 }
 const CONNECT_MS = 5_000
 /** Timeout in milliseconds until a response begins, and between two parts of the response. */
@@ -120,7 +120,7 @@ export function openStorageClient(name: string, userAgent: string, longestMs = m
 
     async ask(prepare) {
       for (let attempt = 1; ; attempt++) {
-        const last = attempt >= ATTEMPTS || closing.signal.aborted
+        const last = attempt >= MAX_ATTEMPTS || closing.signal.aborted
         try {
           const { status, headers, body } = await open(await prepare())
           const response = { status, headers, body: await collectBody(body) }

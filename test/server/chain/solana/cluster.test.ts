@@ -324,7 +324,7 @@ describe('responses of nodes', () => {
   function connect(options: Partial<RemoteSolanaOptions> = {}): RemoteSolana {
     const network = createRemoteSolana({
       ...{ blockchain: 'solana', genesisHash: cluster.genesisHash, urls: [cluster.url], commitment: 'finalized' },
-      ...{ pollMs: 50, priceCap: 0n, tries: 1 },
+      ...{ pollMs: 50, priceCap: 0n, maxAttempts: 1 },
       ...options,
     })
     undo.push(() => network.close())

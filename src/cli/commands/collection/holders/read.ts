@@ -2,7 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { ApiClient } from '../../../../client/api-client.ts'
 import { GdnError, isInterruption, messageOf } from '../../../../core/errors.ts'
-import { makePrivateFolder } from '../../../../core/private-file.ts'
+import { makePrivateDirectory } from '../../../../core/private-file.ts'
 import { type OwnersOptions, requestOwners } from '../../../../holders/ask-owners.ts'
 import { resolveBlock, type WantedBlock } from '../../../../holders/block-of.ts'
 import { createPatientReader } from '../../../../holders/patient-reader.ts'
@@ -60,7 +60,7 @@ export async function withHolders(
     const block = await resolveBlock(reader, wanted, isDevelopment, deps.now())
     await target.before?.({ reader, block })
     const folder = join(stateDir, 'holders')
-    await makePrivateFolder(folder)
+    await makePrivateDirectory(folder)
     await removeOldFiles(folder, deps.now())
     const path = join(folder, `${chainId}-${contract}.db`)
     const store = openStore(path)

@@ -12,7 +12,7 @@ import { type ReaderFlags, serverWithNode, specifiedRpc } from '../../../connect
 import { solanaError, withContract } from '../../../connect/with-contract.ts'
 import type { Deps } from '../../../deps.ts'
 import type { ServerFlags } from '../../../flags/common.ts'
-import type { TokenReference } from '../named-token.ts'
+import type { TokenReference } from '../token-reference.ts'
 import { namedServer } from '../verify-token.ts'
 
 export type TokenFlags = ReaderFlags & ServerFlags & { blockchain?: Blockchain }
@@ -67,8 +67,9 @@ export async function openToken(
   if (blockchain === undefined) throw requiredFlagError('--blockchain', 'Add --blockchain <name>.')
   if (!isEvm(blockchain)) throw solanaError(blockchain)
   const isNamed = specifiedRpc(deps, flags) !== null
-  const named = await namedServer(deps, flags)
-  const server = isNamed || named !== null ? named : usesConfigured ? await serverWithNode(settings) : null
+  const specifiedServer = await namedServer(deps, flags)
+  const server =
+    isNamed || specifiedServer !== null ? specifiedServer : usesConfigured ? await serverWithNode(settings) : null
   if (!isNamed && server === null) {
     const files = flags.gateway === undefined ? ', and --gateway for the files' : ''
     throw new GdnError('usage', `no node is specified: set --rpc-url or GDN_RPC_URL${files}`)

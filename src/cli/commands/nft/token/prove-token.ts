@@ -8,7 +8,7 @@ import type { Deps } from '../../../deps.ts'
 import { safe } from '../../../io/io.ts'
 import { createOutput, type View } from '../../../render/output.ts'
 import { verifyText } from '../../../render/verify-text.ts'
-import type { TokenReference } from '../named-token.ts'
+import type { TokenReference } from '../token-reference.ts'
 import {
   FILES_NOT_READ_NOTE,
   ON_CHAIN_VIEW,

@@ -5,7 +5,7 @@ import type { Difference } from '../../../../verify/compare-metadata.ts'
 import { type CallOutcome, problemOrNull } from '../../../../verify/contract/contract-reader.ts'
 import { parseMetadata, parseMetadataPlace } from '../../../../verify/contract/token-uri.ts'
 import type { Deps } from '../../../deps.ts'
-import type { TokenReference } from '../named-token.ts'
+import type { TokenReference } from '../token-reference.ts'
 import { withGateway } from './gateway-access.ts'
 import { type OpenToken, openToken, type TokenFlags, type TokenOptions } from './open-token.ts'
 

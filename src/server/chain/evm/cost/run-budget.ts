@@ -13,7 +13,7 @@ export async function readRunBudget(db: Db, run: CostLimitedRun, current: MaxCos
   const fees = limitMaxCostFees(run, current)
   const { open, signings: raws, signed, ...stored } = await readTransactionsOfRun(db, run)
   const unsigned = Math.max(0, open - signed)
-  const perNft = maxCostOfNfts(run, 1, fees)
+  const perNft = computeMaxCostOfNfts(run, 1, fees)
   let [pending, largest] = [0n, perNft]
   for (const signings of raws) {
     const cost = maxCostOfSignings(signings, fees)
@@ -53,7 +53,7 @@ export const computeBudgetShare = (
 ): bigint => (available < 0n && needed > 0n ? needed + (available * needed) / reserved : needed + available)
 
 /** Returns the maximum cost of a given number of a run's NFTs. Rounds up for each NFT, as reservations do. */
-export const maxCostOfNfts = (run: CostLimitedRun, count: number, fees: MaxCostFees): bigint =>
+export const computeMaxCostOfNfts = (run: CostLimitedRun, count: number, fees: MaxCostFees): bigint =>
   BigInt(count) * computeMaxCost({ gasLimit: BigInt(run.nft_gas), bytes: run.nft_bytes }, limitMaxCostFees(run, fees))
 
 const limitMaxCostFees = ({ max_fee }: CostLimitedRun, { data, offered }: MaxCostFees): MaxCostFees => ({

@@ -5,7 +5,7 @@ import { hasMaxCost, type NetworkFees } from '../../fees.ts'
 import type { Fees } from '../network.ts'
 import { computeMintFunds, computeMintGas, type MintGas, type WaitingFunds } from './funding.ts'
 import { computeMaxCost } from './network-fees.ts'
-import { computeBudgetShare, dataCost, maxCostOfNfts, readRunBudget } from './run-budget.ts'
+import { computeBudgetShare, computeMaxCostOfNfts, dataCost, readRunBudget } from './run-budget.ts'
 import { isTooExpensive } from './run-fee.ts'
 
 /**
@@ -34,7 +34,7 @@ export async function computeWaitingFunds(
       if (!isHeld && hasMaxCost(run)) {
         const budget = await readRunBudget(db, run, current)
         const gas = computeMintGas(mintsOfRun)
-        const share = computeBudgetShare(budget, maxCostOfNfts(run, Math.min(nfts, budget.unsigned), current))
+        const share = computeBudgetShare(budget, computeMaxCostOfNfts(run, Math.min(nfts, budget.unsigned), current))
         isHeld = computeMaxGasPrice(gas, share, current) < minFee
         const excess = computeMaxCost(gas.worst, current) - budget.unspent
         if (!isHeld && excess > 0n) excessWei += excess

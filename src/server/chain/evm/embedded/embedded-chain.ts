@@ -52,9 +52,9 @@ export interface EmbeddedChain extends EvmNetwork {
 
 /** Number of receipts in one JSON-RPC batch. */
 const RECEIPT_BATCH = 100
-const ATTEMPTS = 3
+const MAX_ATTEMPTS = 3
 /** Maximum number of attempts for a call on the latest block, whose state may be pruned when a new block is mined. */
-const TIP_ATTEMPTS = 10
+const MAX_TIP_ATTEMPTS = 10
 const CLOSE_PATIENCE_MS = 1_000
 /** Methods that may be retried after a node exited unexpectedly: all read-only methods. */
 const READS = /^(eth_(?!send)|net_|web3_|txpool_)/
@@ -134,7 +134,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
       try {
         return await read(node.rpc)
       } catch (error) {
-        if (!isUnreachable(error) || !repeatable || attempt === ATTEMPTS) throw error
+        if (!isUnreachable(error) || !repeatable || attempt === MAX_ATTEMPTS) throw error
         // The connection breaks shortly before the exit event.
         if (node.isAlive) await Promise.race([node.process.exited, new Promise((resolve) => setTimeout(resolve, 100))])
       }
@@ -199,7 +199,7 @@ async function callAtTip<Result>(call: () => Promise<Result>): Promise<Result> {
       return await call()
     } catch (error) {
       const overtaken = error instanceof RpcError && error.message.includes('BlockOutOfRange')
-      if (!overtaken || attempt === TIP_ATTEMPTS) throw error
+      if (!overtaken || attempt === MAX_TIP_ATTEMPTS) throw error
     }
   }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import * as z from 'zod'
 import { GdnError } from '../../../../core/errors.ts'
 import { parseJson } from '../../../../core/json.ts'
-import { readOrCreateSecret, type SecretPlace } from '../../../data-dir/secret-in-file.ts'
+import { readOrCreateSecret, type SecretLocation } from '../../../data-dir/secret-in-file.ts'
 import type { Signer, Signers } from '../evm-signer.ts'
 import type { Hex } from '../network.ts'
 
@@ -23,7 +23,10 @@ export type LazySigners = () => Promise<EmbeddedSigners>
  * generated on first use. They are never used for a chain with an RPC URL, because embedded chains have the same chain
  * IDs as public networks.
  */
-export async function openEmbeddedSigners(dataDir: string, store: SecretPlace['store'] = null): Promise<LazySigners> {
+export async function openEmbeddedSigners(
+  dataDir: string,
+  store: SecretLocation['store'] = null,
+): Promise<LazySigners> {
   const { text, place } = await readOrCreateSecret(
     { dataDir, file: SIGNERS_FILE_NAME, store },
     () => `${JSON.stringify({ version: 1, admin: randomEvmKey(), operator: randomEvmKey() })}\n`,

@@ -18,7 +18,7 @@ const TURN_GAS = BLOCK_GAS_LIMIT / 2n
 const TURN_TRANSACTIONS = 1_000
 const TURN_CHARACTERS = 16 * 1024 * 1024
 /** Number of attempts before transactions are rejected, if the node exits during each attempt. */
-const ATTEMPTS = 3
+const MAX_ATTEMPTS = 3
 
 /** A pending broadcast. Its transactions may be split over several turns. */
 interface Submission {
@@ -102,7 +102,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
       } catch (error) {
         // It is unknown which transactions reached the pool, so a new node is needed.
         await supervisor().replace(node)
-        if (closing || !isUnreachable(error) || attempt === ATTEMPTS) throw error
+        if (closing || !isUnreachable(error) || attempt === MAX_ATTEMPTS) throw error
       }
     }
   }

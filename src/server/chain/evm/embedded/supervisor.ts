@@ -26,7 +26,7 @@ export interface Supervisor {
   close(): Promise<void>
 }
 
-const BOOT_ATTEMPTS = 3
+const MAX_BOOT_ATTEMPTS = 3
 /**
  * Lifetime in milliseconds below which a node counts as short-lived. After several short-lived nodes in a row, the next
  * start is delayed to limit the load.
@@ -72,7 +72,7 @@ export function superviseNode(
         return watch(await boot(signal))
       } catch (error) {
         if (signal.aborted) throw closedError()
-        if (!isUnreachable(error) || attempt === BOOT_ATTEMPTS) throw error
+        if (!isUnreachable(error) || attempt === MAX_BOOT_ATTEMPTS) throw error
         await sleep(attempt * 200, signal).catch(() => {})
       }
     }

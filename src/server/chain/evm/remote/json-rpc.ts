@@ -26,7 +26,7 @@ export interface RemoteRpcOptions {
   /** Timeout of one response in milliseconds. Default: 10 s. */
   timeoutMs?: number | undefined
   /** Number of attempts before a request fails. Default: 4. */
-  tries?: number | undefined
+  maxAttempts?: number | undefined
   /** Delay before the second attempt in milliseconds. It doubles for each later attempt. Default: 200. */
   retryMs?: number | undefined
   /** The rate limits of the RPC providers, and the pauses between requests to them. */
@@ -56,7 +56,7 @@ export interface RemoteRpc {
 }
 
 const TIMEOUT_MS = 10_000
-const TRIES = 4
+const MAX_ATTEMPTS = 4
 const RETRY_MS = 200
 const MAX_RETRY_MS = 10_000
 /**
@@ -74,7 +74,7 @@ const MAX_PAUSE_MS = 3_000
  */
 export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   const { urls, identity, providers, onRequest, signal } = options
-  const { timeoutMs = TIMEOUT_MS, tries = TRIES, retryMs = RETRY_MS } = options
+  const { timeoutMs = TIMEOUT_MS, maxAttempts = MAX_ATTEMPTS, retryMs = RETRY_MS } = options
   const checked = new Map<string, Promise<void>>()
   const closing = new AbortController()
   let preferredIndex = 0
@@ -164,7 +164,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
         // Requests that fail at the same time must advance by one node together. If each advanced, they could return to
         // the failed node.
         if (urls[preferredIndex % urls.length] === url) preferredIndex += 1
-        if (attempt === tries) throw error
+        if (attempt === maxAttempts) throw error
         // Use another node at once. Wait before a retry only if all have failed or are paused.
         if (failed.has(choose(failed)))
           await sleep(backoffMs(attempt, { firstMs: retryMs, maxMs: MAX_RETRY_MS, jitter: 0 }), closing.signal)

@@ -85,9 +85,9 @@ export function watchOperators(options: {
   factory: () => Promise<Hex>
   signers: readonly Signer[]
   /** Returns a signer's pending transactions in nonce order. */
-  waiting: (signer: Hex, fees: Fees) => Promise<readonly PendingCall[]>
+  readPendingCalls: (signer: Hex, fees: Fees) => Promise<readonly PendingCall[]>
   /** Returns the NFTs that have no mint transaction. */
-  waitingMints: () => Promise<readonly WaitingMint[]>
+  listUnsignedMints: () => Promise<readonly WaitingMint[]>
   /** Returns the funds that waiting mints need. */
   fundsOf: (mints: readonly WaitingMint[], fees: Fees, data: NetworkFees['data']) => Promise<WaitingFunds>
   now: () => number
@@ -98,13 +98,13 @@ export function watchOperators(options: {
   let problem: string | null = null
   let fetching: Promise<readonly OperatorState[]> | null = null
 
-  const readWaiting = () => Promise.all([options.waitingMints(), readDataFee(network.request)])
+  const readUnsigned = () => Promise.all([options.listUnsignedMints(), readDataFee(network.request)])
   /**
    * Waiting NFTs are cached separately, because counting them takes longer than checking the signers. The needed funds
    * aren't cached, because they depend on the fees.
    */
-  const recentWaiting = rememberFor(FRESH_WITH_LOW_FUNDS_MS, readWaiting, now)
-  const fundsOf = async ([mints, data]: Awaited<ReturnType<typeof readWaiting>>, fees: Fees) =>
+  const recentUnsigned = rememberFor(FRESH_WITH_LOW_FUNDS_MS, readUnsigned, now)
+  const fundsOf = async ([mints, data]: Awaited<ReturnType<typeof readUnsigned>>, fees: Fees) =>
     await options.fundsOf(mints, fees, data)
 
   const fetchStates = async (fees: Fees): Promise<readonly OperatorState[]> => {
@@ -113,7 +113,7 @@ export function watchOperators(options: {
       signers.map(async ({ address }) => {
         // Read the pending transactions before the balance. Otherwise, a transaction that is mined in between would be
         // missing from the list although the balance still includes its cost.
-        const pending = await options.waiting(address, fees)
+        const pending = await options.readPendingCalls(address, fees)
         const nextNonce = await network.publicNetwork.nextNonce(address)
         const balance = await network.publicNetwork.balance(address)
         const isAuthorized = await isOperator(network, factory, address)
@@ -139,7 +139,7 @@ export function watchOperators(options: {
     // Assign all values at once, so that no caller sees the problem before the needed funds are computed.
     const lacks = describeOperatorsProblem(network, lastStates, fees) !== null
     problem = lacks
-      ? describeOperatorsProblem(network, lastStates, fees, await fundsOf(await recentWaiting(), fees))
+      ? describeOperatorsProblem(network, lastStates, fees, await fundsOf(await recentUnsigned(), fees))
       : null
     return lastStates
   }
@@ -163,7 +163,7 @@ export function watchOperators(options: {
         const hasLowFunds = state.balance < WELL_FUNDED_REQUESTS * minSignerFunds(fees)
         // A signer with ample funds can ignore transactions that were signed after the check. A transaction that was
         // mined after the check still counts, because the balance was read before it.
-        const later = hasLowFunds ? await options.waiting(signer.address, fees) : []
+        const later = hasLowFunds ? await options.readPendingCalls(signer.address, fees) : []
         const signed = new Map([...state.pending, ...later].map((call) => [call.nonce, call]))
         const { owed } = computeDebt([...signed.values()], state.nextNonce)
         const free = state.balance - owed
@@ -173,7 +173,7 @@ export function watchOperators(options: {
     },
     async shortage(fees) {
       if (problem === null) return null
-      const waiting = await fundsOf(await readWaiting(), fees)
+      const waiting = await fundsOf(await readUnsigned(), fees)
       // Read the signers after the waiting NFTs. An NFT that is signed in between then counts twice instead of not at
       // all.
       const states = (await fetchStates(fees)).filter(({ isAuthorized }) => isAuthorized)

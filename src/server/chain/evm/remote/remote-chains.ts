@@ -127,8 +127,8 @@ export async function openRemoteChains({
       signers,
       now,
       fundsOf: (mints, at, data) => computeWaitingFunds(db, mints, at, data),
-      waitingMints: () => listWaitingMints(db, blockchain),
-      waiting: (signer, at) => readPendingCalls(db, network, signer, at),
+      listUnsignedMints: () => listWaitingMints(db, blockchain),
+      readPendingCalls: (signer, at) => readPendingCalls(db, network, signer, at),
     })
     const newestBlock = watchNewestBlock(network, now)
     opened.set(blockchain, { settings: chain, network, operators, signers, fees, newestBlock })
@@ -186,8 +186,8 @@ export async function openRemoteChains({
       if (watch.isHanging(blockchain)) throw new GdnError('unreachable', `no node of ${blockchain} responds`)
       const offered = await fees()
       // A transaction signed at this fee would stay pending and block the signer's later transactions.
-      const waiting = explainFeeCapWait(offered, network.publicNetwork.feeCap)
-      if (waiting !== null) throw new GdnError('pending', `${blockchain}: ${waiting}`)
+      const waitReason = explainFeeCapWait(offered, network.publicNetwork.feeCap)
+      if (waitReason !== null) throw new GdnError('pending', `${blockchain}: ${waitReason}`)
       const signing = await operators.listSigningOperators(offered)
       const { lastStates: states } = operators
       const nonces = await readNextNonces(

@@ -38,7 +38,7 @@ export interface RemoteNetworkOptions {
   /** Maximum number of pending mint transactions per collection. */
   mintsInFlight?: number
   timeoutMs?: number
-  tries?: number
+  maxAttempts?: number
   retryMs?: number
   /**
    * The rate limits of the providers, and the pauses between requests to them. All requests of this process share them.
@@ -83,9 +83,9 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
     throw new RangeError('finality must not be less than confirmations')
   const chainId = options.chainId ?? chainIdOf(blockchain)
   if (chainId === null) throw new RangeError(`the chain ID of ${blockchain} is not known`)
-  const { timeoutMs, tries, retryMs, providers = createProviders(), onRequest = () => {}, signal } = options
+  const { timeoutMs, maxAttempts, retryMs, providers = createProviders(), onRequest = () => {}, signal } = options
   const identity = chainIdentity(chainId)
-  const rpc = connectRemote({ urls, identity, timeoutMs, tries, retryMs, providers, onRequest, signal })
+  const rpc = connectRemote({ urls, identity, timeoutMs, maxAttempts, retryMs, providers, onRequest, signal })
 
   const head = async () => Number(parseQuantity(await rpc.call('eth_blockNumber', [])))
   const receiptCalls = (hashes: readonly Hex[]) =>

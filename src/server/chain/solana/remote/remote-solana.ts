@@ -15,7 +15,7 @@ import { SUPPLY_AT } from '../read-mint.ts'
 import { createFeeMarket } from './fee-market.ts'
 
 export interface RemoteSolanaOptions
-  extends Pick<RemoteNetworkOptions, 'timeoutMs' | 'tries' | 'retryMs' | 'providers' | 'onRequest' | 'signal'>,
+  extends Pick<RemoteNetworkOptions, 'timeoutMs' | 'maxAttempts' | 'retryMs' | 'providers' | 'onRequest' | 'signal'>,
     Pick<ClusterSettings, 'blockchain' | 'genesisHash' | 'commitment' | 'pollMs' | 'priceCap'> {
   /** URLs of the cluster's nodes, the preferred one first. */
   urls: readonly string[]
@@ -32,9 +32,9 @@ export interface RemoteSolana extends SolanaNetwork {
 }
 
 /** Maximum number of signatures in one getSignatureStatuses call. */
-const STATUSES_AT_ONCE = 256
+const STATUSES_PER_BATCH = 256
 /** Maximum number of accounts in one getMultipleAccounts call. */
-const ACCOUNTS_AT_ONCE = 100
+const ACCOUNTS_PER_BATCH = 100
 const MAX_CONCURRENT_SENDS = 16
 const SUPPLY_BYTES = 8
 /** Number of polls between two submissions of the same bytes. Networks drop transactions, and nodes limit requests. */
@@ -81,7 +81,7 @@ const ALREADY_PROCESSED = /already (been )?processed|AlreadyProcessed/i
  */
 export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   const { blockchain, genesisHash, urls, commitment, pollMs, priceCap } = options
-  const { timeoutMs, tries, retryMs, onRequest = () => {}, signal } = options
+  const { timeoutMs, maxAttempts, retryMs, onRequest = () => {}, signal } = options
   const identity = {
     method: 'getGenesisHash',
     problem: (reportedHash: unknown) =>
@@ -90,7 +90,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
         : `belongs to the cluster ${clusterName(String(reportedHash)).slice(0, 60)}, not ${clusterName(genesisHash)}`,
   }
   const providers = options.providers ?? createProviders()
-  const rpc = connectRemote({ urls, identity, timeoutMs, tries, retryMs, providers, onRequest, signal })
+  const rpc = connectRemote({ urls, identity, timeoutMs, maxAttempts, retryMs, providers, onRequest, signal })
   /** The newest final slot that any node has returned. */
   let finalSlot = 0
   const sentAt = new Map<string, number>()
@@ -159,7 +159,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   /** Reads a part of each account as of the newest final block. */
   const readParts = async (addresses: readonly string[], dataSlice: { offset: number; length: number }) => {
     const accounts: z.output<typeof accountPartsSchema>['value'] = []
-    for (const chunk of chunksOf(addresses, ACCOUNTS_AT_ONCE)) {
+    for (const chunk of chunksOf(addresses, ACCOUNTS_PER_BATCH)) {
       const params = [chunk, { encoding: 'base64', commitment: 'finalized', minContextSlot: finalSlot, dataSlice }]
       const { value } = await callNode(accountPartsSchema, 'getMultipleAccounts', params)
       if (value.length !== chunk.length) throw laggingNodeError(blockchain)
@@ -204,7 +204,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
 
     async statuses(signatures) {
       const statuses: (SignatureStatus | null)[] = []
-      for (const chunk of chunksOf(signatures, STATUSES_AT_ONCE)) {
+      for (const chunk of chunksOf(signatures, STATUSES_PER_BATCH)) {
         const response = await callNode(statusListSchema, 'getSignatureStatuses', [chunk])
         if (response.context.slot < finalSlot || response.value.length !== chunk.length)
           throw laggingNodeError(blockchain)

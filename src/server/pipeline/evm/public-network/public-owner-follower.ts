@@ -107,8 +107,8 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
     // The node lags, or the new chain isn't as long as the old one yet. Check again in a later turn.
     if (hashes.includes(null)) return false
     const lastKept = cursors.find(({ block_hash }, index) => hashes[index] === block_hash)?.block_number ?? start - 1
-    const facts = { blockchain, block: cursor.block_number, kept: lastKept }
-    log.warn(facts, 'a reorg removed blocks; the owners of their NFTs will be read again')
+    const logFields = { blockchain, block: cursor.block_number, kept: lastKept }
+    log.warn(logFields, 'a reorg removed blocks; the owners of their NFTs will be read again')
     await revertEvents(store, cursor, lastKept)
     return true
   }
@@ -127,10 +127,10 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
 
 function buildFilters(
   { from, to, addresses }: { from: number; to: number; addresses: readonly string[] },
-  { addresses: atOnce }: Pick<EventQueryRange, 'addresses'>,
+  { addresses: addressesPerBatch }: Pick<EventQueryRange, 'addresses'>,
 ): LogFilter[] {
   const filters: LogFilter[] = []
-  for (const chunk of chunksOf(addresses, atOnce)) {
+  for (const chunk of chunksOf(addresses, addressesPerBatch)) {
     filters.push({ from, to, addresses: chunk, topics: EVENT_TOPICS })
   }
   return filters

@@ -60,14 +60,14 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
   )
   for (const row of moved) {
     const receipt = mined.get(row.id)
-    const facts = { blockchain: row.blockchain, transaction: row.id, block: row.block_number }
+    const logFields = { blockchain: row.blockchain, transaction: row.id, block: row.block_number }
     if (receipt !== undefined && isStillDeployed(receipt, head, network)) {
-      log.info({ ...facts, now: Number(receipt.blockNumber) }, 'a reorg moved a transaction to another block')
+      log.info({ ...logFields, now: Number(receipt.blockNumber) }, 'a reorg moved a transaction to another block')
       // The new block may have another signed version of the transaction, with other fees.
       await updateWatched(store.db, row, transactionOutcome(receipt, row.raw, attempts.get(row.id)).seen)
       continue
     }
-    log.warn(facts, 'a reorg removed the block of a transaction; it is pending again')
+    log.warn(logFields, 'a reorg removed the block of a transaction; it is pending again')
     await store.transaction(async (db) => {
       await lockTokenOwners(db, row.blockchain, 'shared')
       if (await requeueTransaction(db, row, now())) await withdraw(db, row)

@@ -109,8 +109,11 @@ export function createSignAgain(options: SignAgainOptions): SignAgain {
     if (result !== 'stored') return await giveUp(result)
     const { id, nonce } = transaction
     warned.delete(id)
-    const facts = { transaction: id, nonce, maxFeePerGas: String(replacement.fees.maxFeePerGas) }
-    log.info(facts, isEmptyReplacement(cause) ? 'an empty transaction was signed for its nonce' : 'fees were raised')
+    const logFields = { transaction: id, nonce, maxFeePerGas: String(replacement.fees.maxFeePerGas) }
+    log.info(
+      logFields,
+      isEmptyReplacement(cause) ? 'an empty transaction was signed for its nonce' : 'fees were raised',
+    )
     return true
   }
   return signAgain

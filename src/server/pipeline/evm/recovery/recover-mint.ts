@@ -119,8 +119,8 @@ export function createEvmMintRecovery(options: EvmRecoveryOptions): (row: Unknow
       return signed
     })
     if (adopted === null) return 'wait'
-    const facts = { blockchain, collection: collection.id, transaction: adopted.id, hash: mined.hash, nfts: count }
-    log.warn(facts, 'a mint on chain that was missing from the database was recognized by its metadata and adopted')
+    const logFields = { blockchain, collection: collection.id, transaction: adopted.id, hash: mined.hash, nfts: count }
+    log.warn(logFields, 'a mint on chain that was missing from the database was recognized by its metadata and adopted')
     onSigned([adopted], [...new Set(nfts.map(({ request_id }) => request_id))])
     return 'recovered'
   }

@@ -55,7 +55,7 @@ export async function recoverUpdate(options: RecoverUpdateOptions, collection: C
   if (updates.some(({ step }) => step === 'files')) return false
   const isComplete = updates.length === call.tokenIds.length
   const directory = isComplete ? await buildUpdateDirectory(updates) : null
-  const facts = { blockchain, collection: collection.id, hash: mined.hash, sequence, nfts: call.tokenIds.length }
+  const logFields = { blockchain, collection: collection.id, hash: mined.hash, sequence, nfts: call.tokenIds.length }
   if (directory?.digest !== call.digest || mined.raw === null) {
     await store.transaction(async (db) => {
       if (!(await lockIfUnchanged(db, collection))) return
@@ -71,7 +71,7 @@ export async function recoverUpdate(options: RecoverUpdateOptions, collection: C
       })
       await updateCollection(db, collection.id, { update_count: sequence })
     })
-    log.error(facts, 'an NFT update on chain is unknown to this backend: its revision was recorded for the NFTs')
+    log.error(logFields, 'an NFT update on chain is unknown to this backend: its revision was recorded for the NFTs')
     return true
   }
   for (const { nft: id, metadata, files } of updates) await storeFilesAgain(options, { id, metadata, files })
@@ -91,7 +91,10 @@ export async function recoverUpdate(options: RecoverUpdateOptions, collection: C
     return signed
   })
   if (adopted === null) return false
-  log.warn(facts, 'an update on chain that was missing from the database was recognized by its metadata and adopted')
+  log.warn(
+    logFields,
+    'an update on chain that was missing from the database was recognized by its metadata and adopted',
+  )
   options.onSigned([adopted], [...new Set(updates.map(({ request_id }) => request_id))])
   return true
 }

@@ -42,7 +42,7 @@ function connect(options: Partial<RemoteNetworkOptions> = {}): RemoteNetwork {
     confirmations: 2,
     finality: FINALITY,
     timeoutMs: 60_000,
-    tries: 2,
+    maxAttempts: 2,
     retryMs: 1,
     ...options,
   })
@@ -261,7 +261,7 @@ describe('a node that fails', () => {
     const onWarning = (warning: Error) => warned.push(warning)
     process.on('warning', onWarning)
     const { url } = await pretend(() => ({ status: 503, text: '' }))
-    const network = connect({ urls: [url], tries: 3, retryMs: 20 })
+    const network = connect({ urls: [url], maxAttempts: 3, retryMs: 20 })
     await Promise.allSettled(Array.from({ length: 40 }, () => network.request('eth_chainId', [])))
     process.off('warning', onWarning)
     expect(warned).toEqual([])
@@ -307,7 +307,7 @@ describe('a node that fails', () => {
         : { result: method === 'eth_chainId' ? '0x89' : '0x7' }
       return { text: JSON.stringify({ jsonrpc: '2.0', id, ...answer }) }
     })
-    const network = connect({ urls: [behind.url], tries: 3 })
+    const network = connect({ urls: [behind.url], maxAttempts: 3 })
     expect(await network.publicNetwork.nextNonce(account.address)).toBe(7)
     expect(left).toBeLessThanOrEqual(0)
     left = 3
@@ -437,7 +437,7 @@ describe('a node with invalid responses', () => {
 
   it('has an error message of megabytes cut short', async () => {
     const { url } = await lying({ error: { code: 'x', message: 'no '.repeat(1_000_000) } })
-    const refused = await connect({ urls: [url], timeoutMs: 5000, tries: 1 })
+    const refused = await connect({ urls: [url], timeoutMs: 5000, maxAttempts: 1 })
       .request('eth_call', [])
       .catch((error: Error) => error)
     expect(String((refused as Error).message).length).toBeLessThan(1000)

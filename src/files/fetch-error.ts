@@ -54,7 +54,7 @@ const REASON_BY_CODE: Record<string, FailureReason> = {
 }
 
 /** Converts a network error to a failure whose message contains the reason. Treats unknown errors as temporary. */
-export function explainError(error: unknown, label: string): FetchFailure {
+export function toFetchFailure(error: unknown, label: string): FetchFailure {
   for (const cause of causes(error)) {
     if (cause instanceof PrivateAddressError) return privateAddressError(label, cause.address)
     const code = 'code' in cause ? String(cause.code) : ''
