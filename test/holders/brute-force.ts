@@ -7,7 +7,7 @@ const ABI: Abi = parseAbi([
 ])
 const ABI_1155: Abi = parseAbi(['function balanceOf(address, uint256) view returns (uint256)'])
 
-/** Asks the contract for each token or address, without any event. Holders by address, with their tokens. */
+/** Returns the number of tokens of each holder, read from the contract without its events. */
 export async function bruteForce(
   anvil: PlainAnvil,
   contract: Hex,
