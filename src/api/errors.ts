@@ -19,6 +19,7 @@ export const errorFormBSchema = z.looseObject({
 
 export type ErrorFormA = z.output<typeof errorFormASchema>
 export type ErrorFormB = z.output<typeof errorFormBSchema>
+/** The format of error responses. Endpoints for wallets use form B, and all other routes use form A. */
 export type ErrorForm = 'A' | 'B'
 
 /** Titles of error form A, as spelled in the API reference, including its section "not shown". */

@@ -74,6 +74,36 @@ export class Balance {
   }
 }
 
+export interface SearchLimits {
+  maxSteps: number
+  /** Number of moves without progress after which the search ends if only weights aren't met. */
+  maxIdleMoves: number
+  /** Number of moves without progress after which the search ends if exact counts aren't met. */
+  maxIdleExactMoves: number
+}
+
+/**
+ * Makes moves until the counts are met or a limit is reached.
+ *
+ * @param move makes a move, and returns the number of steps so far. `idle` is the number of moves without progress
+ */
+export function searchUntilIdle(
+  balance: Balance,
+  { maxSteps, maxIdleMoves, maxIdleExactMoves }: SearchLimits,
+  move: (idle: number) => number,
+): void {
+  let steps = 0
+  let idle = 0
+  let best = balance.total
+  while (steps < maxSteps && best > 0) {
+    steps = move(idle)
+    const { total } = balance
+    idle = total < best ? 0 : idle + 1
+    best = Math.min(best, total)
+    if (idle > maxIdleExactMoves || (idle > maxIdleMoves && balance.exactPenalty === 0)) break
+  }
+}
+
 /** The rows with each value, from which a random row can be drawn. */
 export class Buckets {
   readonly #layerCount: number

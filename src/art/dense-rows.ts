@@ -1,17 +1,11 @@
 import { SeededRandom } from '../core/random-words.ts'
-import { Balance, Buckets } from './balance.ts'
+import { Balance, Buckets, type SearchLimits, searchUntilIdle } from './balance.ts'
 import type { Diagram } from './diagram.ts'
 import type { EditionProblem } from './problem.ts'
 
 const MAX_SWEEPS = 20
-/** The limit of the search, as a number of value comparisons. */
-const MAX_STEPS = 6e8
-/**
- * Number of moves without progress after which the search ends. MAX_IDLE_MOVES applies if only weights aren't met, and
- * MAX_IDLE_EXACT_MOVES otherwise.
- */
-const MAX_IDLE_MOVES = 200
-const MAX_IDLE_EXACT_MOVES = 1500
+/** The limits of the search. A step is a comparison of values. */
+const LIMITS: SearchLimits = { maxSteps: 6e8, maxIdleMoves: 200, maxIdleExactMoves: 1500 }
 /**
  * A move compares each of SAMPLE_SIZE chosen combinations with SAMPLE_SIZE others. MAX_NEIGHBORS is the number of
  * combinations whose neighbors are tried first.
@@ -112,16 +106,11 @@ class CombinationChoice {
   }
 
   improve(): void {
-    let idle = 0
-    let best = this.#balance.total
-    while (this.#steps < MAX_STEPS && best > 0) {
+    searchUntilIdle(this.#balance, LIMITS, (idle) => {
       if (!this.#exchangeSample(idle)) this.#exchangeBest()
-      const { total } = this.#balance
       this.#steps += 1000 + 4 * this.#valueCount
-      idle = total < best ? 0 : idle + 1
-      best = Math.min(best, total)
-      if (idle > MAX_IDLE_EXACT_MOVES || (idle > MAX_IDLE_MOVES && this.#balance.exactPenalty === 0)) break
-    }
+      return this.#steps
+    })
   }
 
   /**

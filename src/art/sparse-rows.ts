@@ -1,5 +1,5 @@
 import { SeededRandom } from '../core/random-words.ts'
-import { Balance, Buckets } from './balance.ts'
+import { Balance, Buckets, type SearchLimits, searchUntilIdle } from './balance.ts'
 import { type Clause, satisfiesClause } from './clauses.ts'
 import { type Diagram, findCheapest } from './diagram.ts'
 import { FittedDiagram } from './fit.ts'
@@ -8,14 +8,8 @@ import type { EditionProblem } from './problem.ts'
 /** Number of draws of a combination after which the weights are flattened. */
 const MAX_DRAWS = 60
 const MAX_FLATTENINGS = 8
-/** The limit of the search, in arcs of the diagram and values read. */
-const MAX_STEPS = 6e8
-/**
- * Number of moves without progress after which the search ends. MAX_IDLE_MOVES applies if only weights aren't met, and
- * MAX_IDLE_EXACT_MOVES otherwise.
- */
-const MAX_IDLE_MOVES = 300
-const MAX_IDLE_EXACT_MOVES = 5000
+/** The limits of the search. A step is an arc of the diagram or a value that was read. */
+const LIMITS: SearchLimits = { maxSteps: 6e8, maxIdleMoves: 300, maxIdleExactMoves: 5000 }
 /**
  * SAMPLE_SIZE is the number of rows to try for a change of one value. MAX_THIRD_VALUES is the number of third values to
  * try when an NFT moves between two values.
@@ -111,16 +105,11 @@ class RowRepair {
   }
 
   run(): void {
-    let idle = 0
-    let best = this.#balance.total
-    while (this.#steps < MAX_STEPS && best > 0) {
+    searchUntilIdle(this.#balance, LIMITS, () => {
       this.#move()
-      const { total } = this.#balance
       this.#steps += 1000 + 4 * this.#valueCount
-      idle = total < best ? 0 : idle + 1
-      best = Math.min(best, total)
-      if (idle > MAX_IDLE_EXACT_MOVES || (idle > MAX_IDLE_MOVES && this.#balance.exactPenalty === 0)) break
-    }
+      return this.#steps
+    })
   }
 
   /**

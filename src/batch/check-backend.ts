@@ -1,4 +1,5 @@
 import { isRestored, refuseOtherBackend } from '../client/backend.ts'
+import { count } from '../core/count.ts'
 import { IDS_PER_CALL, readRecords } from '../operations/reconcile/listing.ts'
 import { updateDrop } from '../state/drops.ts'
 import { markNftLost, readNftsOfRun, reopenEnded } from '../state/row-outcomes.ts'
@@ -53,7 +54,7 @@ export async function checkBackend(
  */
 function formatRestoreNote(lostCount: number): string {
   if (lostCount === 0) return 'The backend was restored or moved, and still has every accepted row'
-  return `The backend was restored from a backup and has no record of ${lostCount} accepted ${lostCount === 1 ? 'row' : 'rows'}`
+  return `The backend was restored from a backup and has no record of ${count(lostCount, 'accepted row')}`
 }
 
 /** Returns the operation IDs of the run's NFTs that the backend no longer has. Reads every NFT of the run once. */

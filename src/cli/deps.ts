@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Blockchain, EvmBlockchain } from '../api/blockchains.ts'
+import type { RunMaxCost } from '../api/run-max-cost.ts'
 import type { ApiClient } from '../client/api-client.ts'
 import type { IdentifiedBackend } from '../client/backend.ts'
 import type { TransportKind } from '../client/create-transport.ts'
@@ -66,11 +67,8 @@ export interface SpendingRun {
   canLimit: boolean
   /** Number of NFTs in earlier requests that are accepted but not minted yet. */
   accepted: number
-  /**
-   * The run's limit on this machine, in wei; null if there is none. `isSet` indicates whether this command sets the
-   * limit.
-   */
-  maxCost: { wei: bigint; isSet: boolean } | null
+  /** The run's limit on this machine; null if there is none. */
+  maxCost: RunMaxCost | null
 }
 
 /** Transactions that a wallet on this machine is about to sign. The wallet itself pays for them. */

@@ -1,5 +1,5 @@
 import { GdnError } from '../core/errors.ts'
-import { isLoopbackUrl, parseUrl } from '../core/parse-url.ts'
+import { isLoopbackUrl, parseUrl, trimSlashes } from '../core/parse-url.ts'
 import type { Secret } from '../core/secret.ts'
 
 /**
@@ -27,13 +27,13 @@ export function parseBaseUrl(baseUrl: string, { hasKey, allowHttp }: { hasKey: b
       'Remove the query and the fragment.',
     )
   }
-  if (url.pathname.replace(/\/+$/, '').endsWith('/api/v1')) {
+  if (trimSlashes(url.pathname).endsWith('/api/v1')) {
     throw invalidUrlError('the base URL ends with /api/v1', 'Remove /api/v1. gdn adds the path of each endpoint.')
   }
   if (url.protocol === 'http:' && hasKey && !allowHttp && !isLoopbackUrl(url)) {
     throw invalidUrlError(`the API key would be sent to ${url.host} in clear text`, 'Use https://.')
   }
-  return url.origin + url.pathname.replace(/\/+$/, '')
+  return url.origin + trimSlashes(url.pathname)
 }
 
 /**

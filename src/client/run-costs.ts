@@ -1,7 +1,7 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { CallOptions, RequestOf, ResponseOf } from './api-client.ts'
 import { findStatus } from './responses.ts'
-import { limitInWei, type RunLimit, setsLimit } from './run-limit.ts'
+import type { RunLimit } from './run-limit.ts'
 
 export type RunCosts = ResponseOf<'getruncosts'>['costs']
 
@@ -56,13 +56,13 @@ export async function setRunLimit(
   client: LimitingClient,
   { limit, contract: contract_address, blockchain, signal }: RunLimitTarget,
 ): Promise<RunLimit> {
-  const wei = limitInWei(limit)
-  if (wei === null) return limit
+  const { run, maxCost } = limit
+  if (maxCost === undefined) return limit
   await client.learnCapabilities({ signal })
   if (client.supports('runCosts') !== true) return limit
-  const { run } = limit
-  const carried = { run, maxCost: String(wei) }
-  const onlyLower = !setsLimit(limit)
+  const { wei, isSet } = maxCost
+  const carried = { run, maxCost: { wei, isSet: false } }
+  const onlyLower = !isSet
   if (onlyLower) {
     const costs = await readRunCosts({ client }, run, signal)
     if (costs?.max_cost != null && BigInt(costs.max_cost) <= wei) return carried

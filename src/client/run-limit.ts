@@ -1,7 +1,9 @@
-/** The run that pays for a request, and its cost limit in the format of the header. */
+import type { RunMaxCost } from '../api/run-max-cost.ts'
+
+/** The run that pays for a request, and its cost limit. */
 export interface RunLimit {
   run: string
-  maxCost?: string
+  maxCost?: RunMaxCost
 }
 
 interface RunLimitInputs {
@@ -13,19 +15,12 @@ interface RunLimitInputs {
   storedLimit?: bigint | null
 }
 
-/** Returns the limit in wei, or null if there is none. */
-export const limitInWei = ({ maxCost }: RunLimit): bigint | null =>
-  maxCost === undefined ? null : BigInt(maxCost.split(';', 1)[0] ?? '')
-
-/** Returns whether a limit replaces the server's limit even if it is higher than the server's limit. */
-export const setsLimit = ({ maxCost }: RunLimit): boolean => maxCost?.endsWith(';set') === true
-
 /** Returns the run and cost limit for requests. Only a limit passed to this command can raise the server's limit. */
 export function runLimit(
   run: string,
   { permitted = null, commandLimit = null, storedLimit = null }: RunLimitInputs,
 ): RunLimit {
-  if (permitted !== null) return { run, maxCost: String(permitted) }
-  if (commandLimit !== null) return { run, maxCost: `${commandLimit};set` }
-  return storedLimit === null ? { run } : { run, maxCost: String(storedLimit) }
+  if (permitted !== null) return { run, maxCost: { wei: permitted, isSet: false } }
+  if (commandLimit !== null) return { run, maxCost: { wei: commandLimit, isSet: true } }
+  return storedLimit === null ? { run } : { run, maxCost: { wei: storedLimit, isSet: false } }
 }

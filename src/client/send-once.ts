@@ -1,5 +1,6 @@
 import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
 import { HEADERS, VALUE_ERRORS } from '../api/headers.ts'
+import { formatRunMaxCost } from '../api/run-max-cost.ts'
 import { messageOf } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import type { CallOptions, SendOptions, SendResult } from './api-client.ts'
@@ -48,7 +49,7 @@ export async function postJson(
   if (key !== null) headers[HEADERS.idempotencyKey] = key
   if (key !== null && onlyWithoutValue) headers[HEADERS.onlyWithoutValue] = 'yes'
   if (run !== undefined) headers[HEADERS.run] = run
-  if (maxCost !== undefined) headers[HEADERS.runMaxCost] = maxCost
+  if (maxCost !== undefined) headers[HEADERS.runMaxCost] = formatRunMaxCost(maxCost)
   if (waitSeconds !== undefined) headers.prefer = `wait=${waitSeconds}`
   return await dispatch.post({ ...target, content: { body }, headers, ...more })
 }

@@ -1,5 +1,5 @@
 import { GdnError } from '../core/errors.ts'
-import { hasUserInfo, isLoopbackUrl, parseUrl } from '../core/parse-url.ts'
+import { hasUserInfo, isLoopbackUrl, parseUrl, trimSlashes } from '../core/parse-url.ts'
 import { hidePrivateKey } from '../core/quoted.ts'
 import type { ProfileSettings, ProjectFile } from './schema.ts'
 
@@ -88,7 +88,7 @@ export async function resolveServer(target: ServerTarget | null, localDataDir: s
   }
   if (target.kind === 'url') {
     const origin = parseServerOrigin(target.url, target.from)
-    const baseUrl = target.url.replace(/\/+$/, '')
+    const baseUrl = trimSlashes(target.url)
     return {
       baseUrl,
       origin,

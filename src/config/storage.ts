@@ -1,5 +1,5 @@
 import { GdnError } from '../core/errors.ts'
-import { parseUrl } from '../core/parse-url.ts'
+import { parseUrl, trimSlashes } from '../core/parse-url.ts'
 
 /** The storage to which local files are uploaded if the server doesn't accept files. */
 export type StorageSettings =
@@ -76,5 +76,3 @@ function parseS3Url(value: string): { bucket: string; prefix: string } {
     .join('/')
   return { bucket, prefix: prefix === '' ? '' : `${prefix}/` }
 }
-
-const trimSlashes = (url: string): string => url.replace(/\/+$/, '')

@@ -1,3 +1,5 @@
+import { trimSlashes } from './parse-url.ts'
+
 /**
  * Returns the URL of a transaction in a block explorer. Nearly all block explorers use this path.
  *
@@ -14,6 +16,6 @@ export const addressUrl = (blockExplorer: string, address: string): string =>
 
 function pageUrl(blockExplorer: string, page: string): string {
   const url = new URL(blockExplorer)
-  url.pathname = `${url.pathname.replace(/\/+$/, '')}/${page}`
+  url.pathname = `${trimSlashes(url.pathname)}/${page}`
   return url.href
 }

@@ -1,4 +1,5 @@
 import { decodeComponent } from './decode-component.ts'
+import { trimSlashes } from './parse-url.ts'
 
 /** Matches the text of a CID in a URL. */
 export const CID_PATTERN = /Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120}/
@@ -16,6 +17,9 @@ export const ipfsPlace = (url: string): string =>
     .split('/')
     .filter((part) => part !== '')
     .join('/')
+
+/** Returns the base URL of a gateway, which may be configured with `/ipfs` at its end. */
+export const gatewayBase = (gateway: string): string => trimSlashes(gateway).replace(/\/ipfs$/, '')
 
 /** Removes the additional `ipfs/` of older collections, whose URLs have the form `ipfs://ipfs/<cid>`. */
 export const removeIpfsDirectory = (place: string): string => place.replace(/^ipfs\//, '')

@@ -13,6 +13,9 @@ export function parseUrl(text: string, base?: URL): URL | null {
   }
 }
 
+/** Removes the slashes at the end of a URL or path. */
+export const trimSlashes = (url: string): string => url.replace(/\/+$/, '')
+
 /** The pattern of an http or https URL for JSON Schema. */
 export const WEB_URL_PATTERN = '^ *[hH][tT]{2}[pP][sS]?:'
 

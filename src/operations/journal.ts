@@ -1,4 +1,4 @@
-import { limitInWei, type RunLimit } from '../client/run-limit.ts'
+import type { RunLimit } from '../client/run-limit.ts'
 import { thisProcess } from '../core/lock-holder.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import {
@@ -67,7 +67,7 @@ export class Journal {
 
   /** Records the cost limit of the request, and that the request is about to be sent. */
   async sending(limit: RunLimit | null | undefined): Promise<void> {
-    const maxCost = limit ? limitInWei(limit) : null
+    const maxCost = limit?.maxCost?.wei ?? null
     await this.#run.write((sql) => {
       this.operation = beginAttempt(sql, this.operation, { now: this.#deps.now(), maxCost })
     })

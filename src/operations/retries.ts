@@ -1,6 +1,6 @@
 import type { NoEffectOutcome, UnknownOutcome } from '../client/outcome.ts'
 import { RETRY_BACKOFF } from '../client/retry-read.ts'
-import { type RunLimit, setsLimit } from '../client/run-limit.ts'
+import type { RunLimit } from '../client/run-limit.ts'
 import { type Backoff, backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
 import type { FailedAttempt } from './classify.ts'
@@ -108,7 +108,7 @@ export function toNoEffectError(attempt: FailedAttempt, limit: RunLimit | null |
   if (attempt.outcome !== 'no_effect' || attempt.cause !== 'max_cost') return error
   // Only an explicit `--max-cost` can be raised. Any other limit is the cost that was permitted based on the fees at
   // that time.
-  const raise = limit && setsLimit(limit) ? 'with a higher --max-cost, or ' : ''
+  const raise = limit?.maxCost?.isSet ? 'with a higher --max-cost, or ' : ''
   return new GdnError('max_cost', message, {
     hint: `This request was not accepted. Run the same command again ${raise}when fees are lower.`,
     cause: error,

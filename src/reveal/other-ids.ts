@@ -1,9 +1,9 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed } from '../api/nft-status.ts'
 import type { BatchOptions } from '../batch/types.ts'
-import { GdnError } from '../core/errors.ts'
 import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import { listIds, type RecordSource, readPages } from '../operations/reconcile/listing.ts'
+import { movedRowsError } from './moved-rows-error.ts'
 import { findLeavesUrl, parseSha256InUrl } from './provenance-in.ts'
 
 /** A row of an unrevealed drop for which no NFT has the row's ID. */
@@ -20,8 +20,6 @@ interface Slots {
   slotOf(metadata: unknown): number | null
 }
 
-const MAX_LISTED_ROWS = 10
-
 /**
  * Refuses rows without an NFT whose slots are already minted. Their IDs were changed after the mint, so gdn can't find
  * the NFTs and would treat the rows as abandoned. Lists the collection unless `rows` is empty.
@@ -36,19 +34,11 @@ export async function refuseOtherIds(
 ): Promise<void> {
   const changed = await mintedSlots(source, options, rows, slots)
   if (changed.length === 0) return
-  const listedRows = changed
-    .slice(0, MAX_LISTED_ROWS)
-    .map(({ slot, line }) => `line ${line} was minted as slot ${slot}`)
-  const more = changed.length > MAX_LISTED_ROWS ? ', …' : ''
-  throw new GdnError(
-    'edited_rows',
-    `IDs of the shuffled drop were changed after the mint: ${listedRows.join(', ')}${more}`,
-    {
-      place: { file: options.manifestPath ?? undefined, line: changed[0]?.line },
-      hint: 'Nothing was sent. Restore the IDs, because gdn finds the NFT of a row only by its ID. To mint more rows, use another manifest.',
-      details: { rows: changed.slice(0, 100), count: changed.length },
-    },
-  )
+  throw movedRowsError('edited_rows', 'IDs of the shuffled drop were changed after the mint', {
+    file: options.manifestPath,
+    rows: changed,
+    hint: 'Nothing was sent. Restore the IDs, because gdn finds the NFT of a row only by its ID. To mint more rows, use another manifest.',
+  })
 }
 
 /**

@@ -17,6 +17,7 @@ import { type PlannedRun, plannedRun } from '../plan/planned.ts'
 import { toNftState } from '../plan/seen-nfts.ts'
 import type { NftState } from '../state/row-outcomes.ts'
 import { findRowName } from '../state/rows.ts'
+import { movedRowsError } from './moved-rows-error.ts'
 import { mintedSlots, type RowWithoutNft, refuseOtherIds } from './other-ids.ts'
 import { createRowLookup, findLeavesUrl } from './provenance-in.ts'
 import type { ReadCommitment } from './read-commitment.ts'
@@ -109,7 +110,13 @@ export async function withRevealPlan<Result>(
     const { moved, missing } = await countFirst(plan, committedRows, { labels, onProgress })
     if (plan.withoutNft === plan.rows) plan.renamed = await run.read((sql) => readRenamedRunNotes(sql, options))
     labels.refuseUnlessAdopted(options.adopt === true)
-    if (moved.length > 0) throw otherRowsError(options.manifestPath, moved)
+    if (moved.length > 0) {
+      throw movedRowsError('refused', 'the manifest differs from the one that was minted', {
+        file: options.manifestPath,
+        rows: moved,
+        hint: 'Nothing was sent. Restore the manifest.',
+      })
+    }
     // If no row has an NFT, the manifest was probably renamed instead.
     if (missing.length < plan.rows && (await hasOtherIds(options, committedRows, missing))) {
       for await (const _ of recountRows(plan, committedRows));
@@ -268,18 +275,7 @@ function countState(counts: RevealCounts, { nft }: RowMatch, state: RowState): v
 
 type RowPosition = Omit<SkippedRow, 'reason'>
 
-const MAX_LISTED_ROWS = 10
 const MAX_LISTED_SKIPPED_ROWS = 100
-
-function otherRowsError(file: string | null, moved: readonly { line: number; row: string }[]): GdnError {
-  const listedRows = moved.slice(0, MAX_LISTED_ROWS).map(({ line, row }) => `line ${line} was minted as row ${row}`)
-  const more = moved.length > MAX_LISTED_ROWS ? ', …' : ''
-  return new GdnError('refused', `the manifest differs from the one that was minted: ${listedRows.join(', ')}${more}`, {
-    place: { file: file ?? undefined, line: moved[0]?.line },
-    hint: 'Nothing was sent. Restore the manifest.',
-    details: { rows: moved.slice(0, 100), count: moved.length },
-  })
-}
 
 type RowState =
   | { kind: 'pending' | 'revealed' }

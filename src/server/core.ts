@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Blockchain } from '../api/blockchains.ts'
 import type { ApiVersion } from '../api/versions.ts'
 import { GdnError } from '../core/errors.ts'
@@ -9,6 +9,7 @@ import { checkAnvil } from './chain/evm/embedded/check-anvil.ts'
 import { openEmbeddedSigners } from './chain/evm/embedded/embedded-signers.ts'
 import type { EvmNetwork } from './chain/evm/network.ts'
 import { refuseOtherNetworks } from './chain/remote.ts'
+import { databasePath } from './data-dir/database-path.ts'
 import { detectCopy } from './data-dir/detect-copy.ts'
 import { isDiskFull } from './data-dir/disk-full.ts'
 import { openDataDir, openDataDirOfPostgres } from './data-dir/open.ts'
@@ -246,7 +247,7 @@ async function openData(options: CoreOptions, dataDir: string, undo: (() => unkn
   } else await openDataDirOfPostgres(dataDir)
   const { openPostgres } = place === null ? {} : await import('./store/postgres/open-postgres.ts')
   const opened =
-    place === null || openPostgres === undefined ? await openStore(join(dataDir, 'gdn.db')) : await openPostgres(place)
+    place === null || openPostgres === undefined ? await openStore(databasePath(dataDir)) : await openPostgres(place)
   undo.push(() => opened.close())
   return opened
 }

@@ -1,8 +1,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { access } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
 import { GdnError } from '../core/errors.ts'
 import { sleep } from '../core/time.ts'
+import { databasePath } from './data-dir/database-path.ts'
 import { openDataDir } from './data-dir/open.ts'
 import { type DatabaseLocation, resolveDatabaseSettings } from './settings/database.ts'
 import { appliedMigrations } from './store/migrate.ts'
@@ -52,7 +52,7 @@ export async function openDatabase(
     return await openPostgres({ ...postgres, maxConnections: 2, requireCurrentSchema: !createIfMissing })
   }
   const { dataDir } = place
-  const path = join(resolve(dataDir), 'gdn.db')
+  const path = databasePath(dataDir)
   const missing = await access(path).then(
     () => null,
     (cause: unknown) => ({ cause }),

@@ -2,7 +2,7 @@ import type { RetryClock } from '../client/retry-clock.ts'
 import { retryRead } from '../client/retry-read.ts'
 import type { Transport } from '../client/transport.ts'
 import { GdnError } from '../core/errors.ts'
-import { CID_PATTERN } from '../core/ipfs-url.ts'
+import { CID_PATTERN, gatewayBase } from '../core/ipfs-url.ts'
 import { parseJson } from '../core/json.ts'
 
 /**
@@ -41,8 +41,7 @@ export function toGatewayUrl(gateway: string, ipfsUrl: string): string | null {
   if (path === undefined) return null
   // The path in an untrusted token URI must not lead to other parts of the gateway.
   if (path.split('/').some((part) => part === '.' || part === '..')) return null
-  const base = gateway.replace(/\/+$/, '').replace(/\/ipfs$/, '')
-  return `${base}/ipfs/${path.split('/').map(encodeURIComponent).join('/')}`
+  return `${gatewayBase(gateway)}/ipfs/${path.split('/').map(encodeURIComponent).join('/')}`
 }
 
 /**

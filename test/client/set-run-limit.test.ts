@@ -33,11 +33,11 @@ test('a kept limit never raises the one that a person lowers after it was read',
     learnCapabilities: async () => {},
     supports: () => true,
   }
-  const limit = { run: RUN, maxCost: '500' }
+  const limit = { run: RUN, maxCost: { wei: 500n, isSet: false } }
   await setRunLimit(client, { limit, contract: collection.address, blockchain: 'polygon' })
   expect((await call(backend, 'getruncosts', { run: RUN })).costs.max_cost).toBe('100')
   await setRunLimit(client, {
-    limit: { run: RUN, maxCost: '500;set' },
+    limit: { run: RUN, maxCost: { wei: 500n, isSet: true } },
     contract: collection.address,
     blockchain: 'polygon',
   })

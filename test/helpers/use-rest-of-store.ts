@@ -1,6 +1,10 @@
 import type { Selectable } from 'kysely'
 import { adoptMembers, withdrawBundle } from '../../src/server/state/nfts.ts'
-import { requeueLostTransaction, requeueTransaction } from '../../src/server/state/transactions.ts'
+import {
+  requeueLostTransaction,
+  requeueTransaction,
+  updateSignedTransaction,
+} from '../../src/server/state/transactions.ts'
 import * as updateStates from '../../src/server/state/updates.ts'
 import * as attempts from '../../src/server/store/attempts.ts'
 import {
@@ -109,7 +113,7 @@ export async function useRestOfStore(
   const files = createStoredFiles(db, transaction, 'place')
   await files.size('cid')
   await files.filterStored(['cid'])
-  await transactions.updateSignedTransaction(db, { id: 'none', generation: 0 }, { attempts: 1 })
+  await updateSignedTransaction(db, { id: 'none', generation: 0 }, { attempts: 1 })
   await requeueLostTransaction(db, 'none', {})
   await transactions.raiseNonce(db, 'polygon', signer, 0)
   await transactions.readNextNonces(db, 'polygon', [signer])

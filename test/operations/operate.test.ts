@@ -140,7 +140,7 @@ describe('a limit of its cost', () => {
   const named = { operationId: ID }
   const cut: Fault[] = Array(6).fill('cut_before')
   const permitting = (most: bigint | null) =>
-    vi.fn(async (run: string) => (most === null ? null : { run, maxCost: String(most) }))
+    vi.fn(async (run: string) => (most === null ? null : { run, maxCost: { wei: most, isSet: false } }))
 
   test('goes with each attempt, with the operation as its run', async () => {
     const service = new Service(true)

@@ -15,7 +15,8 @@ import {
   WALLETS,
 } from '../helpers/backend.ts'
 import { holdSettling } from '../helpers/hold.ts'
-import { type SeenRequest, startHttpServer } from '../helpers/http-server.ts'
+import { startHttpServer } from '../helpers/http-server.ts'
+import { forward } from '../helpers/killing-relay.ts'
 
 const [ALICE, BOB] = WALLETS
 
@@ -397,7 +398,7 @@ test('plan says to use --unrevealed only for rows of the committed manifest', as
   }
   await letGo()
   const relay = await startHttpServer(async (request) => {
-    if (!/\/creat\w*nft$/.test(request.path)) return await forwarded(request)
+    if (!/\/creat\w*nft$/.test(request.path)) return await forward(backend.url, request)
     return { status: 403, json: { error: { title: 'Forbidden', message: 'not yet' } } }
   })
   try {
@@ -440,7 +441,7 @@ test('resumes a mint whose other rows another machine minted and revealed', asyn
   const one = await machine(collection)
   let mints = 0
   const relay = await startHttpServer(async (request) => {
-    if (!/\/creat\w*nft$/.test(request.path) || mints++ === 0) return await forwarded(request)
+    if (!/\/creat\w*nft$/.test(request.path) || mints++ === 0) return await forward(backend.url, request)
     return { status: 403, json: { error: { title: 'Forbidden', message: 'not yet' } } }
   })
   onTestFinished(relay.close)
@@ -571,7 +572,7 @@ test('names the complete reveal as a condition while a row is not minted, even i
   const one = await machine(await collectionOf())
   let requests = 0
   const relay = await startHttpServer(async (request) => {
-    if (!request.path.endsWith('/creatednft') || ++requests === 1) return await forwarded(request)
+    if (!request.path.endsWith('/creatednft') || ++requests === 1) return await forward(backend.url, request)
     return { status: 403, json: { error: { title: 'Forbidden', message: 'not yet' } } }
   })
   try {
@@ -853,7 +854,7 @@ test.each([
           waiting = []
         })
       }
-      return await forwarded(request)
+      return await forward(backend.url, request)
     })
     onTestFinished(relay.close)
     const mint = async (name: string) => {
@@ -916,15 +917,6 @@ test('reveals a renamed manifest under its former name, and says that it needs t
   expect(JSON.parse(stdout), stderr).toMatchObject({ revealed: 3 })
 })
 
-/** Returns the response of the backend to a request. */
-async function forwarded({ method, path, headers, body }: SeenRequest) {
-  const kept = ['x-api-key', 'content-type'].flatMap((name) => (headers[name] ? [[name, String(headers[name])]] : []))
-  const init = { method, headers: Object.fromEntries(kept) }
-  const answer = await fetch(`${backend.url}${path}`, method === 'GET' ? init : { ...init, body: new Uint8Array(body) })
-  const { 'content-encoding': _, 'content-length': _length, ...sent } = Object.fromEntries(answer.headers)
-  return { status: answer.status, headers: sent, text: await answer.text() }
-}
-
 test('counts a row as revealed whose update of another machine ends during the reveal', async () => {
   const collection = await collectionOf()
   const one = await minted(collection)
@@ -940,7 +932,7 @@ test('counts a row as revealed whose update of another machine ends during the r
         (nfts) => nfts.every(({ revision }) => revision > 0),
       )
     }
-    return await forwarded(request)
+    return await forward(backend.url, request)
   })
   try {
     const other = await machine(collection)
@@ -968,7 +960,7 @@ test('prints what was revealed before an error that ends the reveal', async () =
   await minted(collection)
   let updates = 0
   const relay = await startHttpServer(async (request) => {
-    if (!request.path.endsWith('/updatednft') || ++updates === 1) return await forwarded(request)
+    if (!request.path.endsWith('/updatednft') || ++updates === 1) return await forward(backend.url, request)
     return { status: 403, json: { error: { title: 'Forbidden', message: 'not yet' } } }
   })
   try {

@@ -114,6 +114,16 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   wallet_address: 'Wallet address that owns the collection.',
 }
 
+const SUPPLY_NOTES = {
+  accepted: 'Number of accepted NFTs that are not minted yet. Failed NFTs are not counted.',
+  max_supply: 'Maximum number of NFTs that can ever be minted, including burned ones; null if unlimited.',
+  minted: 'Number of NFTs that were ever minted, including burned ones.',
+}
+const SUPPLY_LEFT_NOTE = 'Number of NFTs that can still be accepted; null if the collection has no maximum supply.'
+const FROZEN_NOTE = 'Whether the owner has frozen the metadata of all NFTs in the collection.'
+const NEW_RUN_NOTE = 'Name of the run: the value of the request header Gdn-Run. The run may not exist yet.'
+const FIRST_OWNER_NOTES = { receiver_wallet_address: 'Wallet address of the owner of the created NFTs.' }
+
 /** Descriptions of fields whose meaning is different in an endpoint. */
 export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   getnfthistory: {
@@ -134,7 +144,6 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
       'Identifier of the transaction; null for the mint, and for events that were not requested through the API.',
   },
   getnftowners: {
-    after: 'The value of `next` in the previous response.',
     block:
       'The last block whose transfers the backend has read; null if there is none. For an NFT, the block of the mint or transfer that set the owner.',
     hash: 'Hash of the block.',
@@ -167,10 +176,10 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     enable_burn: 'Whether the service may burn NFTs of the collection.',
     is_dynamic:
       'Whether the metadata of all NFTs in the collection can be updated. NFTs from creatednft can always be updated.',
-    is_frozen: 'Whether the owner has frozen the metadata of all NFTs in the collection.',
+    is_frozen: FROZEN_NOTE,
     royalty_bps: 'Royalty at creation, in basis points of the sale price (100 = 1 %).',
     royalty_receiver: 'Wallet address that was set at creation to receive royalties; null if none was set.',
-    max_supply: 'Maximum number of NFTs that can ever be minted, including burned ones; null if unlimited.',
+    max_supply: SUPPLY_NOTES.max_supply,
   },
   getcollectionsettings: {
     contract_uri: 'URI of the metadata of the collection (ERC-7572); null if the owner has set none.',
@@ -178,7 +187,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     enable_api: 'Whether NFTs may be created through the API.',
     enable_transfer: 'Whether NFTs may be transferred through the API.',
     image: 'Image from the metadata of the collection, or the one set at creation.',
-    is_frozen: 'Whether the owner has frozen the metadata of all NFTs in the collection.',
+    is_frozen: FROZEN_NOTE,
     is_read_from_chain:
       'Whether the contract was read. If not, the royalty, description and image are those set at creation.',
     pending_wallet_address: 'Wallet address to which the owner has offered the ownership; null if there is no offer.',
@@ -186,21 +195,14 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
       'Reason that the contract or its metadata was not read; null if both were read, before the deployment, and on Solana.',
     royalty_bps: 'Royalty in basis points of the sale price (100 = 1 %).',
     royalty_receiver: 'Wallet address that receives the royalty; null if there is none.',
-    max_supply: 'Maximum number of NFTs that can ever be minted, including burned ones; null if unlimited.',
-    minted: 'Number of NFTs that were ever minted, including burned ones.',
-    accepted: 'Number of accepted NFTs that are not minted yet. Failed NFTs are not counted.',
-    supply_left: 'Number of NFTs that can still be accepted; null if the collection has no maximum supply.',
+    ...SUPPLY_NOTES,
+    supply_left: SUPPLY_LEFT_NOTE,
     has_metadata:
       'Whether the owner has set the metadata of the collection. If not, the metadata in the contract has only the name. Null if the contract was not read, and on Solana.',
     banner_image: 'Banner from the metadata of the collection; null if there is none.',
     external_link: 'Website from the metadata of the collection; null if there is none.',
   },
-  getsupply: {
-    accepted: 'Number of accepted NFTs that are not minted yet. Failed NFTs are not counted.',
-    left: 'Number of NFTs that can still be accepted; null if the collection has no maximum supply.',
-    max_supply: 'Maximum number of NFTs that can ever be minted, including burned ones; null if unlimited.',
-    minted: 'Number of NFTs that were ever minted, including burned ones.',
-  },
+  getsupply: { ...SUPPLY_NOTES, left: SUPPLY_LEFT_NOTE },
   commitprovenance: {
     leaves_url:
       'The ipfs URL of the leaves file of the drop that the hash seals. The backend rejects the seal while an NFT that names this file as its provenance is pending or not final. After the seal, the backend rejects new NFTs that name the file.',
@@ -269,22 +271,22 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     reference_label: 'The label to search for.',
   },
   setrunmaxcost: {
-    run: 'Name of the run: the value of the request header Gdn-Run. The run may not exist yet.',
+    run: NEW_RUN_NOTE,
     max_cost: 'The limit in wei, as decimal digits.',
     only_lower: 'Whether to keep a lower limit that the run already has. Default: false.',
   },
-  setrunmaxfee: { run: 'Name of the run: the value of the request header Gdn-Run. The run may not exist yet.' },
+  setrunmaxfee: { run: NEW_RUN_NOTE },
   getnfts: {
     receiver_name:
       'Extension: the receiver_name of the last final transfer, or of the mint if there was no transfer. Absent unless the receiver in that request owns the NFT.',
   },
-  createnft: { receiver_wallet_address: 'Wallet address of the owner of the created NFTs.' },
+  createnft: FIRST_OWNER_NOTES,
   createnfttrans: {
     sender_wallet_address:
       'Wallet address of the first owner of the created NFTs. Required in v1.1. The default in v1.2 is the owner of the collection when the request is accepted.',
     receiver_wallet_address: 'Wallet address that the created NFTs are transferred to.',
   },
-  creatednft: { receiver_wallet_address: 'Wallet address of the owner of the created NFTs.' },
+  creatednft: FIRST_OWNER_NOTES,
   updatednft: {
     metadata: 'The complete new metadata, as one object or a list with one object.',
   },

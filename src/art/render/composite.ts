@@ -98,7 +98,14 @@ function nextSpan(cursor: Cursor): void {
 const offsetOf = ({ image, span, start }: Cursor, x: number): number =>
   (image.offsets[span] as number) + (x - start) * 4
 
-/** Blends the layers, starting at an opaque one or at the background. */
+/**
+ * Blends the layers of a span of pixels into `data`.
+ *
+ * @param base the index of the opaque layer to start with; -1 for the background
+ * @param from the x coordinate of the first pixel
+ * @param to the x coordinate after the last pixel
+ * @param at the offset of the first pixel in `data`, in bytes
+ */
 function blend(
   row: Float32Array,
   active: readonly Cursor[],

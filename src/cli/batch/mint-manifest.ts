@@ -328,7 +328,7 @@ async function resolveTarget(
     target.contract === null ? await findRunCollections({ ...runSelector, blockchain: target.blockchain?.value }) : []
   const [only, ...otherCollections] = ofRuns
   if (only !== undefined && otherCollections.length === 0) return only
-  return await resolveCollection(deps, target, server, deps.io, '--contract', ofRuns)
+  return await resolveCollection(deps, target, server, { io: deps.io, ofRuns })
 }
 
 /**

@@ -8,7 +8,7 @@ import type {
   PlannedMints,
   RunStatus,
 } from '../../batch/types.ts'
-import { limitInWei, type RunLimit } from '../../client/run-limit.ts'
+import type { RunLimit } from '../../client/run-limit.ts'
 import type { Settings } from '../../config/settings.ts'
 import { count } from '../../core/count.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
@@ -265,7 +265,7 @@ export class RunSender {
     const { blockchain } = options
     const connection = this.#connection
     const maxUse = () => estimateMaxMintUse(mints, others)
-    const priced = { limit, storedLimit: limitInWei(runLimit), maxFee, run: planned.run.id, maxUse }
+    const priced = { limit, storedLimit: runLimit.maxCost?.wei ?? null, maxFee, run: planned.run.id, maxUse }
     if (flags.yes) {
       if (planned.rows.pending > 0) await noteCost(this.#deps, connection, blockchain, priced)
       return

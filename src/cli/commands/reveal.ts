@@ -1,17 +1,12 @@
 import { resolve } from 'node:path'
 import { isEvm } from '../../api/blockchains.ts'
 import { formatIsoSeconds } from '../../api/shuffle-rule.ts'
-import { openRun, storeRunMaxCost } from '../../batch/runs/runs.ts'
-import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import { NO_MANIFEST_HINT } from '../../manifest/source.ts'
-import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
 import { reasonSuffix, toPendingCode } from '../../operations/waiting.ts'
-import { applyUpdates, type Update } from '../../plan/apply-updates.ts'
-import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.ts'
-import { recordNfts } from '../../plan/record-changes.ts'
+import { type Outcomes, RESUME_HINT } from '../../plan/make-changes.ts'
 import { type RevealPlan, type SkippedRow, withRevealPlan } from '../../reveal/plan-reveal.ts'
 import {
   type ReadCommitment,
@@ -19,38 +14,37 @@ import {
   uncommittableProblem,
   withFirstCommitment,
 } from '../../reveal/read-commitment.ts'
-import { toDraw } from '../../reveal/shuffle/drawn-rows.ts'
 import { editedWhileReadError, findCommittedRun, findRowEdits } from '../../reveal/unrevealed.ts'
 import { provenanceOfCall } from '../../verify/abi.ts'
 import { missingManifestHint, type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
-import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/options/flags.ts'
+import { addTargetFlags, TARGET_ALIASES } from '../batch/options/flags.ts'
 import { formerFoldersText } from '../batch/reveal/former-folders.ts'
-import { warnOfRevealedHiddenRows } from '../batch/reveal/minted-unrevealed.ts'
 import { readCommitments } from '../batch/reveal/shuffled-drop.ts'
 import { editedRowsError, refuseStandardInput, updateRevealedHint } from '../batch/reveal/unrevealed.ts'
 import { GdnCommand } from '../command.ts'
-import { addBeaconFlags, type BeaconFlags } from '../connect/open-beacon.ts'
-import { addReaderFlags, openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
-import { describeRunShortage } from '../cost/at-most.ts'
-import { ACCEPTED_CONTINUE_NOTE, confirmChanges, confirmRaise } from '../cost/confirm-spending.ts'
+import { addBeaconFlags } from '../connect/open-beacon.ts'
+import { addReaderFlags, openVerifier } from '../connect/open-verifier.ts'
 import { addPriceFlag } from '../cost/fees.ts'
-import { addMaxCostFlag, readEnforcedLimit } from '../cost/limit.ts'
-import { startRunMeter, UNKNOWN_RUN_COSTS, withRunPaid } from '../cost/paid.ts'
-import { estimateMaxChangeUse, refuseAboveLimit, reservedForChanges } from '../cost/run-limit.ts'
-import type { Connection, Deps } from '../deps.ts'
+import { addMaxCostFlag } from '../cost/limit.ts'
+import { withRunPaid } from '../cost/paid.ts'
+import type { Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags, addTimeoutFlag, integer, notEmpty } from '../flags/common.ts'
-import { addRefreshFlags, type RefreshingFlags } from '../flags/opensea.ts'
+import { addRefreshFlags } from '../flags/opensea.ts'
 import { safe } from '../io/io.ts'
 import type { Progress } from '../io/progress.ts'
-import { describeChangesSpending, heldText, limitChanges, permitChanges } from '../plan/change-nfts.ts'
-import { confirmNames, storeNames } from '../plan/store-names.ts'
 import { createOutput, type DataRecord, type View } from '../render/output.ts'
 import { checkAbandonedRows, type Draw, UNDRAWN_STATE } from '../reveal/draw.ts'
 import { committedGeneration, refuseOtherName } from '../reveal/other-name.ts'
-import type { RevealInput } from '../reveal/seal-drop.ts'
+import {
+  type CommittedDrop,
+  hasUndrawnRows,
+  noMintedRowsError,
+  type RevealContext,
+  type RevealFlags,
+  type RevealResult,
+  revealRows,
+} from '../reveal/reveal-rows.ts'
 import { throwManifestErrors } from './batch/validate.ts'
-
-export type RevealFlags = BatchMintFlags & ReaderFlags & RefreshingFlags & BeaconFlags & { abandonRows?: number }
 
 const FIELDS = [
   ...['run', 'blockchain', 'contract_address', 'provenance', 'rows', 'revealed', 'to_reveal', 'pending', 'failed'],
@@ -91,19 +85,6 @@ export function command(deps: Deps, run = reveal): GdnCommand {
     .switchFlag('-y, --yes', "Don't prompt", 'Sending and waiting')
     .with(addReaderFlags, (own) => addBeaconFlags(own, 'Verifying'), addServerFlags, addOutputFlags)
     .action(async (manifest: string, flags: RevealFlags) => await run(deps, manifest, flags))
-}
-
-/** State that the steps of the command share. */
-interface RevealContext {
-  deps: Deps
-  connection: Connection
-  opened: OpenedManifest
-  flags: RevealFlags
-}
-
-/** A committed drop whose rows are drawn, if they are shuffled and can be drawn. */
-interface CommittedDrop extends RevealContext, Omit<RevealInput, 'flags'> {
-  draw: Draw
 }
 
 export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): Promise<void> {
@@ -180,9 +161,6 @@ async function withDropPlan(
   })
 }
 
-/** Returns whether the rows of a shuffled drop aren't drawn yet, so that only its slots are known. */
-const hasUndrawnRows = ({ rows, draw }: CommittedDrop): boolean => rows.commitment.rule !== null && draw.drawn === null
-
 /** Prints the rows that the plan doesn't reveal. */
 function printPlan(drop: CommittedDrop, plan: RevealPlan): void {
   const { deps, rows, draw, flags } = drop
@@ -192,53 +170,6 @@ function printPlan(drop: CommittedDrop, plan: RevealPlan): void {
   const missing = plan.notMinted - plan.undeployed
   if (flags.dryRun && hasUndrawnRows(drop) && draw.seal === null && missing > 0 && flags.abandonRows === undefined)
     deps.io.note(`To seal the drop without ${missing === 1 ? 'it' : 'them'}, add --abandon-rows ${missing}.`)
-}
-
-interface RevealResult {
-  outcomes: Outcomes
-  /** An error that occurred after the first update. */
-  error: GdnError | null
-  /** The NFTs that were updated. */
-  nftGdnIds: string[]
-  /** The record of the cost. */
-  paid: DataRecord
-}
-
-/** Updates the NFTs of the plan and records them. In a dry run, only checks the plan and reports its cost. */
-async function revealRows(drop: CommittedDrop, plan: RevealPlan): Promise<RevealResult> {
-  const { deps, connection, opened, rows, flags } = drop
-  // A given limit is set even if nothing is left to reveal.
-  const hasEffect = plan.pending > 0 || (flags.maxCost !== undefined && noMintedRowsError(plan) === null)
-  const sends = hasEffect && flags.dryRun !== true
-  // The draw found no minted rows, but rows may have been minted since then.
-  if (sends && hasUndrawnRows(drop)) throw notDrawnError()
-  if (sends || flags.dryRun) drop.checkPlan(plan)
-  if (plan.pending > 0) await warnOfHiddenRows(deps, opened, rows.commitment.provenance)
-  const commandLimit = hasEffect ? await resolveLimit(drop, plan) : null
-  let result: RevealResult = { outcomes: noOutcomes(), error: null, nftGdnIds: [], paid: UNKNOWN_RUN_COSTS }
-  if (flags.dryRun) return result
-  if (sends) result = await sendPlan(drop, plan, commandLimit)
-  else {
-    if (flags.yes !== true) await confirmNames(deps.io, plan)
-    await storeNames(deps, connection, opened.options, plan)
-  }
-  if (!deps.signals.signal.aborted) await recordReveal(drop, plan)
-  return result
-}
-
-/** Asks for confirmation, sets the limit of the run and sends the updates. */
-async function sendPlan(drop: CommittedDrop, plan: RevealPlan, commandLimit: bigint | null): Promise<RevealResult> {
-  const { deps, connection, opened } = drop
-  const { options } = opened
-  const changes = { run: plan.run, count: plan.pending, commandLimit }
-  const limit = await permitChanges(deps, connection, options.blockchain, changes)
-  await confirmReveal(drop, plan, commandLimit)
-  if (commandLimit !== null && plan.run.isKnown) await storeRunMaxCost(options.stateDir, plan.run.id, commandLimit)
-  const carried = await limitChanges(deps, connection, options, { limit, commandLimit })
-  await storeNames(deps, connection, options, plan)
-  const paidSince = await startRunMeter(deps, connection, plan.run.id)
-  const sent = await sendUpdates(drop, plan, carried)
-  return { ...sent, paid: await paidSince() }
 }
 
 function toRevealRecord(
@@ -269,12 +200,6 @@ function toRevealRecord(
   }
 }
 
-/** Warns if another drop hides the same rows, which the reveal publishes. */
-async function warnOfHiddenRows({ io }: Deps, opened: OpenedManifest, provenance: string): Promise<void> {
-  const warning = await warnOfRevealedHiddenRows(opened, provenance)
-  if (warning !== null) io.warn(safe(warning))
-}
-
 /** Draws the rows if they are shuffled. */
 async function drawIfShuffled(committed: Omit<CommittedDrop, 'draw'>, progress: Progress): Promise<Draw> {
   const { deps, connection, ...revealing } = committed
@@ -286,29 +211,6 @@ async function drawIfShuffled(committed: Omit<CommittedDrop, 'draw'>, progress: 
   progress.stop()
   const { drawRows } = await import('../reveal/draw-rows.ts')
   return await drawRows(deps, connection, { ...revealing, rule })
-}
-
-const notDrawnError = () =>
-  new GdnError('pending', 'the rows of the drop are not drawn yet', {
-    hint: 'No NFT was updated. Run the same command again.',
-  })
-
-/** Records the revealed NFTs, and the draw of a shuffled drop. */
-async function recordReveal({ deps, connection, opened, draw }: CommittedDrop, plan: RevealPlan): Promise<void> {
-  const { stateDir } = opened.options
-  const { drawn, round, roundAt, isNamed } = draw
-  try {
-    if (drawn !== null && plan.run.isKnown) {
-      const { recordDrop } = await import('../batch/reveal/record-drop.ts')
-      const learned = { seal: { round, roundAt, isNamed }, draw: toDraw(drawn) }
-      await recordDrop(deps, connection, await openRun(stateDir, plan.run.id), learned)
-    }
-    await recordNfts({ stateDir }, plan.run, plan.seen())
-  } catch (error) {
-    // The updates are complete. The next reveal records them.
-    if (!(error instanceof GdnError)) throw error
-    deps.io.debug(`can't record the revealed rows: ${error.message}`)
-  }
 }
 
 const MAX_LISTED_ISSUES = 1_000
@@ -393,124 +295,6 @@ function printSlots(io: Deps['io'], { missing, undeployed }: { missing: number; 
   if (missing === 0) return
   const rows = missing === 1 ? 'The row that the draw assigns to it is' : 'The rows that the draw assigns to them are'
   io.note(`${count(missing, 'slot')} ${are(missing)} not minted. ${rows} known after the reveal.`)
-}
-
-/**
- * Returns an error if no row of the manifest has an NFT; null otherwise. After an interrupted mint, some rows have
- * NFTs, and the other rows can be minted and revealed later.
- */
-function noMintedRowsError({ rows, withoutNft, run, renamed }: RevealPlan): GdnError | null {
-  if (withoutNft < rows) return null
-  return new GdnError('not_found', `no NFT of the run ${run.name} is minted`, {
-    hint:
-      renamed.length > 0
-        ? safe(['Nothing was sent', ...renamed, ''].join('. ').trim())
-        : 'Nothing was sent. To mint the rows, run `gdn batch mint` again, or `gdn batch retry` if they failed. If the file was renamed since the mint, add --run with its former file name, such as --run drop.csv. If IDs of rows were changed, restore them.',
-  })
-}
-
-/**
- * Returns the limit from the flags, in wei, and reports the cost in a dry run.
- *
- * @throws GdnError `max_cost`
- */
-async function resolveLimit(
-  { deps, connection, opened, flags }: CommittedDrop,
-  { run, pending, accepted }: RevealPlan,
-): Promise<bigint | null> {
-  const {
-    options: { blockchain },
-    settings,
-  } = opened
-  const commandLimit = await readEnforcedLimit(deps, connection, { flags, settings, blockchain })
-  const reserved = async () => reservedForChanges(await estimateMaxChangeUse('update', pending - accepted))
-  await refuseAboveLimit(deps, connection, {
-    blockchain,
-    run: run.id,
-    commandLimit,
-    storedLimit: run.maxCost,
-    reserved,
-  })
-  if (flags.dryRun && pending > 0) {
-    await deps.quote?.(describeChangesSpending(connection, blockchain, { run, count: pending, commandLimit }), null)
-  }
-  return commandLimit
-}
-
-/** Yields updates, and adds the IDs of their NFTs to a list. */
-async function* collectIds(updates: AsyncIterable<Update>, ids: string[]): AsyncGenerator<Update> {
-  for await (const update of updates) {
-    ids.push(update.nftGdnId)
-    yield update
-  }
-}
-
-/** @throws GdnError `not_confirmed` */
-async function confirmReveal(drop: CommittedDrop, plan: RevealPlan, commandLimit: bigint | null): Promise<void> {
-  const { deps, connection, opened, flags } = drop
-  const { blockchain } = opened.options
-  const { pending, accepted, run } = plan
-  if (pending === 0) {
-    const raised = { run: run.id, maxCost: commandLimit, effect: ACCEPTED_CONTINUE_NOTE }
-    return await confirmRaise(deps, flags.yes, blockchain, connection, raised)
-  }
-  const priced = {
-    limit: commandLimit,
-    storedLimit: run.maxCost,
-    run: run.id,
-    maxUse: () => estimateMaxChangeUse('update', pending - accepted),
-  }
-  await confirmChanges(deps, connection, blockchain, {
-    yes: flags.yes,
-    action: `Reveal ${count(pending, 'NFT')}`,
-    priced,
-    effect: 'Everyone will see their metadata.',
-  })
-}
-
-/** Sends the updates. Returns an error that occurs after the first update, so that the results are still printed. */
-async function sendUpdates(
-  { deps, connection, opened: { options }, flags }: CommittedDrop,
-  plan: RevealPlan,
-  limit: RunLimit,
-): Promise<Omit<RevealResult, 'paid'>> {
-  const { io, now, sleep, signals } = deps
-  const all = plan.pending
-  const nftGdnIds: string[] = []
-  let latest = noOutcomes()
-  const progress = await io.progress(`Revealing: 0 of ${all}`)
-  try {
-    const outcomes = await applyUpdates(
-      options.contractAddress,
-      {
-        client: connection.client,
-        limit,
-        now,
-        sleep,
-        signal: signals.signal,
-        timeoutMs: flags.timeout ?? DEFAULT_WAIT_MS,
-        shortage: ({ done, failed, unknown }) => {
-          const changes = all - done - failed.count - unknown.count
-          const unsent = async () => ({ rows: 0, changes, maxUse: await estimateMaxChangeUse('update', changes) })
-          return describeRunShortage(deps, connection, { blockchain: options.blockchain, run: limit.run, unsent })
-        },
-        onProgress: (outcomes) => {
-          latest = outcomes
-          const { done, pending } = outcomes
-          const accepted = pending === 0 ? '' : `, ${pending} accepted`
-          progress.update(`Revealing: ${done} of ${all}${accepted}${heldText(outcomes)}`)
-        },
-      },
-      collectIds(plan.updates(), nftGdnIds),
-    )
-    return { outcomes, error: null, nftGdnIds }
-  } catch (error) {
-    const { done, pending, failed, unknown } = latest
-    if (!(error instanceof GdnError) || done + pending + failed.count + unknown.count === 0) throw error
-    return { outcomes: latest, error, nftGdnIds }
-  } finally {
-    progress.stop()
-  }
 }
 
 /** Returns the error for rows that were not revealed; null if all were. */

@@ -7,6 +7,7 @@ import { readProxies } from '../../config/proxy.ts'
 import type { Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
+import { trimSlashes } from '../../core/parse-url.ts'
 import type { Secret } from '../../core/secret.ts'
 import type { Deps } from '../deps.ts'
 import { VERSION } from '../version.ts'
@@ -100,7 +101,7 @@ export async function connectExplorer(
 /** Returns the base URL of the pages, without a trailing slash. */
 export function explorerBase({ baseUrl }: Pick<Server, 'baseUrl'>): string {
   const { origin, pathname } = new URL(baseUrl)
-  return `${origin}${pathname.replace(/\/+$/, '')}`
+  return `${origin}${trimSlashes(pathname)}`
 }
 
 function noExplorerError({ origin }: Server, { status }: TransportResponse): GdnError {

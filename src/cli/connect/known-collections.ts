@@ -13,7 +13,7 @@ import {
 } from '../../state/known-collections.ts'
 import type { Connection, Deps } from '../deps.ts'
 
-type ConnectionPlace = Pick<Connection, 'server' | 'settings'>
+export type ConnectionPlace = Pick<Connection, 'server' | 'settings'>
 
 /**
  * Returns a server's collections that were created on this machine, oldest first. Identifies the server's backend only

@@ -6,7 +6,7 @@ import { selectProxies } from '../../config/proxy.ts'
 import type { Server } from '../../config/server.ts'
 import { readUserConfig } from '../../config/user-file.ts'
 import type { GdnError } from '../../core/errors.ts'
-import { parseUrl } from '../../core/parse-url.ts'
+import { parseUrl, trimSlashes } from '../../core/parse-url.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import { hasCode } from '../../holders/first-block.ts'
 import { queryStateIfReadable } from '../../state/glance.ts'
@@ -90,7 +90,7 @@ async function knownNetworks({ env }: Deps, stateDir: string): Promise<NetworkOf
   }))
   const networks = new Map<string, NetworkOfServer>()
   for (const { url, blockchain } of [...ofProfiles, ...queryStateIfReadable(stateDir, listKnownCollections)]) {
-    const baseUrl = url?.replace(/\/+$/, '') ?? ''
+    const baseUrl = trimSlashes(url ?? '')
     if (blockchain === undefined || !isEvm(blockchain) || parseUrl(baseUrl) === null) continue
     networks.set(`${baseUrl} ${blockchain}`, { baseUrl, blockchain })
   }

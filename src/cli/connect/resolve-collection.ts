@@ -27,24 +27,54 @@ export interface CollectionOfRun extends ResolvedCollection {
   run: string
 }
 
+interface ResolveOptions {
+  /** Prompts for missing values. Default: an error reports them. */
+  io?: Io | undefined
+  /** The flag or argument that names the collection, for errors. Default: `--contract` */
+  place?: '--contract' | '<address>'
+  /** The collections with runs of a manifest, which are the first choices. */
+  ofRuns?: readonly CollectionOfRun[]
+}
+
 /**
  * Returns the collection of a command, from flags, environment, project or profile. If none is specified, returns the
  * collection that this machine created on the server, if there is only one. The blockchain may also come from the
- * records of this machine. If `io` is given, prompts for missing values.
- *
- * @param place the flag or argument that names the collection, for errors
- * @param ofRuns the collections with runs of a manifest, which are the first choices
+ * records of this machine.
  */
 export async function resolveCollection(
   deps: Deps,
   settings: Settings,
   server: Server,
-  io?: Io,
-  place: '--contract' | '<address>' = '--contract',
-  ofRuns: readonly CollectionOfRun[] = [],
+  options: ResolveOptions = {},
 ): Promise<ResolvedCollection> {
   const isNamed = settings.contract !== null && settings.blockchain !== null
   const collections = isNamed ? [] : await knownCollections(deps, { settings, server })
+  const wantedBlockchain = settings.blockchain?.value
+  const { contract, blockchain: knownBlockchain } =
+    settings.contract === null
+      ? await chooseCollection(deps, settings, collections, options)
+      : { contract: settings.contract.value, blockchain: undefined }
+  if (wantedBlockchain === undefined) refuseInvalidAddress(contract, settings)
+  const blockchain =
+    wantedBlockchain ??
+    knownBlockchain ??
+    findCollectionByAddress(collections, contract)?.blockchain ??
+    (await promptIfPossible(options.io, (at) => askBlockchain(at, { message: `Blockchain of ${contract}` })))
+  if (blockchain === undefined) {
+    throw flagError('--blockchain', `the blockchain of ${contract} is not known`, 'Add --blockchain <name>.')
+  }
+  const problem = addressProblem(contract, blockchain)
+  if (problem !== null) throw wrongAddressError(contract, problem, settings.contract?.from ?? '--contract')
+  return { contract, blockchain }
+}
+
+/** Returns the only collection that fits the settings, or prompts for one. */
+async function chooseCollection(
+  deps: Deps,
+  settings: Settings,
+  collections: readonly KnownCollection[],
+  { io, place = '--contract', ofRuns = [] }: ResolveOptions,
+): Promise<{ contract: string; blockchain?: Blockchain }> {
   const wantedBlockchain = settings.blockchain?.value
   const onBlockchain = collections
     .filter(
@@ -52,27 +82,11 @@ export async function resolveCollection(
         collection.contract_address !== null && (wantedBlockchain ?? collection.blockchain) === collection.blockchain,
     )
     .toReversed()
-  const candidates = settings.contract === null ? await filterByAccount(deps, settings, onBlockchain) : onBlockchain
-  const fitting = withRunsFirst(candidates, ofRuns)
+  const fitting = withRunsFirst(await filterByAccount(deps, settings, onBlockchain), ofRuns)
   const chosen =
-    settings.contract === null
-      ? (findOnlyCollection(fitting) ??
-        (await promptIfPossible(io, (at) => askCollection(at, fitting, wantedBlockchain))))
-      : { contract: settings.contract.value, blockchain: undefined }
+    findOnlyCollection(fitting) ?? (await promptIfPossible(io, (at) => askCollection(at, fitting, wantedBlockchain)))
   if (chosen === undefined) throw noCollectionError(fitting, collections, { place, hasRuns: ofRuns.length > 0 })
-  const { contract } = chosen
-  if (wantedBlockchain === undefined) refuseInvalidAddress(contract, settings)
-  const blockchain =
-    wantedBlockchain ??
-    chosen.blockchain ??
-    findCollectionByAddress(collections, contract)?.blockchain ??
-    (await promptIfPossible(io, (at) => askBlockchain(at, { message: `Blockchain of ${contract}` })))
-  if (blockchain === undefined) {
-    throw flagError('--blockchain', `the blockchain of ${contract} is not known`, 'Add --blockchain <name>.')
-  }
-  const problem = addressProblem(contract, blockchain)
-  if (problem !== null) throw wrongAddressError(contract, problem, settings.contract?.from ?? '--contract')
-  return { contract, blockchain }
+  return chosen
 }
 
 const promptIfPossible = async <Answer>(io: Io | undefined, ask: (io: Io) => Promise<Answer>) =>

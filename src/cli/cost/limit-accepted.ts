@@ -1,6 +1,6 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import { readRunCosts } from '../../client/run-costs.ts'
-import { limitInWei, type RunLimit } from '../../client/run-limit.ts'
+import type { RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import { formatCoins } from '../../core/units.ts'
 import type { AcceptedOperation } from '../../operations/types.ts'
@@ -46,9 +46,7 @@ export async function limitAcceptedOperation(
     throw alreadyAcceptedError(why)
   }
   if (costs === null && isLimiting) return await refuse('without a limit')
-  const limit = commandLimit === null ? null : await commandLimit()
-  const stated = limit === null ? null : limitInWei(limit)
-  const wei = commandLimit === null ? request.maxCost : stated
+  const wei = commandLimit === null ? request.maxCost : ((await commandLimit())?.maxCost?.wei ?? null)
   if (wei === null || costs === null) return
   // Cast the type, because the response schema accepts any name.
   const blockchain = costs.blockchain as Blockchain

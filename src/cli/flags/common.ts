@@ -2,7 +2,7 @@ import { blockchainHint } from '../../api/blockchain-hint.ts'
 import { type Blockchain, isBlockchain, KNOWN_NAMES } from '../../api/blockchains.ts'
 import { flagError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
-import { apiAddressProblem, parseUrl } from '../../core/parse-url.ts'
+import { apiAddressProblem, parseUrl, trimSlashes } from '../../core/parse-url.ts'
 import { quoted } from '../../core/quoted.ts'
 import { rememberKeysInUrl } from '../../core/secret.ts'
 import { shellWord } from '../../core/shell-word.ts'
@@ -118,7 +118,7 @@ export const apiAddress: Parse<string> = withType({ type: 'url' }, (raw, flag) =
   const problem = apiAddressProblem(raw)
   if (problem !== null) throw flagError(flag, problem)
   rememberKeysInUrl(raw)
-  return raw.replace(/\/+$/, '')
+  return trimSlashes(raw)
 })
 
 /** Parses a positive decimal number, such as `2` or `0.5`. */

@@ -23,6 +23,17 @@ const GLOSSARY_PAGE = 'glossary.md'
 
 const HEADING_WEIGHT = 6
 const TITLE_WEIGHT = 2
+/** The weight of a section whose heading is the question, or that defines the term of the question. */
+const ANSWER_WEIGHT = 3
+/** Weights of pages that are less likely to answer a question. */
+const CONTRIBUTOR_PAGE_WEIGHT = 0.3
+const COMMAND_PAGE_WEIGHT = 0.7
+/**
+ * The usual parameters k1 and b of the ranking function BM25. SATURATION limits the effect of a repeated term, and
+ * LENGTH_NORMALIZATION the advantage of a long section.
+ */
+const SATURATION = 1.2
+const LENGTH_NORMALIZATION = 0.75
 
 /** Words that are in most questions or on most pages. The search ignores them. */
 const STOP_WORDS = new Set(
@@ -116,7 +127,7 @@ function rank(sections: readonly PageSection[], question: string): PageSection[]
       section,
       frequencies,
       length: body.length,
-      isNamed: headings.some((heading) => isSame(terms, heading, title)) || isPage(section, terms),
+      isNamed: headings.some((heading) => consistsOf(terms, heading, title)) || namesPage(section, terms),
     }
   })
   const average = sectionCounts.reduce((sum, { length }) => sum + length, 0) / Math.max(1, sectionCounts.length)
@@ -126,13 +137,14 @@ function rank(sections: readonly PageSection[], question: string): PageSection[]
   })
   return sectionCounts
     .map(({ section, frequencies, length, isNamed }) => {
+      const saturation = SATURATION * (1 - LENGTH_NORMALIZATION + (LENGTH_NORMALIZATION * length) / average)
       const sum = frequencies.reduce(
-        (all, n, i) => all + ((rarity[i] ?? 0) * n * 2.2) / (n + 1.2 * (0.25 + (0.75 * length) / average)),
+        (all, n, i) => all + ((rarity[i] ?? 0) * n * (SATURATION + 1)) / (n + saturation),
         0,
       )
       const matched = frequencies.filter((n) => n > 0).length / terms.length
       const isAnswer = isNamed || (isDefinition && hasDefinition(section, terms))
-      return { section, score: sum * matched * toPageWeight(section.page) * (isAnswer ? 3 : 1) }
+      return { section, score: sum * matched * toPageWeight(section.page) * (isAnswer ? ANSWER_WEIGHT : 1) }
     })
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score)
@@ -145,28 +157,28 @@ const SYMPTOMS = /^Symptoms: ([^.]+)\.\s*/m
 const parseSymptoms = ({ markdown }: PageSection): string[] => SYMPTOMS.exec(markdown)?.[1]?.split(',') ?? []
 
 function toPageWeight(page: string): number {
-  if (CONTRIBUTOR_PAGES.has(page)) return 0.3
-  return COMMAND_PAGE_PATTERN.test(page) ? 0.7 : 1
+  if (CONTRIBUTOR_PAGES.has(page)) return CONTRIBUTOR_PAGE_WEIGHT
+  return COMMAND_PAGE_PATTERN.test(page) ? COMMAND_PAGE_WEIGHT : 1
 }
 
 const countOccurrences = (stems: readonly string[], term: string) =>
   stems.reduce((n, stem) => (stem === term ? n + 1 : n), 0)
 
 /** Returns whether a question consists of the words of a heading, with or without the page title. */
-function isSame(terms: readonly string[], heading: readonly string[], title: readonly string[]): boolean {
+function consistsOf(terms: readonly string[], heading: readonly string[], title: readonly string[]): boolean {
   const headingStems = new Set(heading.filter((stem) => !STOP_WORDS.has(stem)))
   const all = new Set([...headingStems, ...title])
   return terms.every((term) => all.has(term)) && [...headingStems].every((stem) => terms.includes(stem))
 }
 
 /** Returns whether a question is the file name of a page, and the section is the beginning of this page. */
-const isPage = ({ page, anchor }: PageSection, terms: readonly string[]): boolean =>
-  anchor === '' && isSame(terms, toStems(page.replace(/\.md$/, '')), [])
+const namesPage = ({ page, anchor }: PageSection, terms: readonly string[]): boolean =>
+  anchor === '' && consistsOf(terms, toStems(page.replace(/\.md$/, '')), [])
 
 /** Returns whether a glossary section has a row for a term. */
 const hasDefinition = ({ page, markdown }: PageSection, terms: readonly string[]): boolean =>
   page === GLOSSARY_PAGE &&
-  [...markdown.matchAll(/^\| ([^|]+) \|/gm)].some(([, term = '']) => isSame(terms, toStems(term), []))
+  [...markdown.matchAll(/^\| ([^|]+) \|/gm)].some(([, term = '']) => consistsOf(terms, toStems(term), []))
 
 /** Returns the stems of the significant words in a question. */
 function toTerms(question: string): string[] {

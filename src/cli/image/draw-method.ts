@@ -14,7 +14,7 @@ interface Terminal {
   hasBlocks: boolean
 }
 
-const isSet = (value: string | undefined) => value !== undefined && value !== ''
+const isNotEmpty = (value: string | undefined) => value !== undefined && value !== ''
 
 /**
  * Returns the drawing method of a terminal, based on the environment; null if the terminal can't draw images.
@@ -22,7 +22,7 @@ const isSet = (value: string | undefined) => value !== undefined && value !== ''
  * mixed with typed input.
  */
 export function detectDrawMethod({ env, tty, colors, hasBlocks }: Terminal): DrawMethod | null {
-  if (!tty || env.TERM === 'dumb' || isSet(env.CI)) return null
+  if (!tty || env.TERM === 'dumb' || isNotEmpty(env.CI)) return null
   const blocks = !hasBlocks || colors < 2 ? null : colors === 2 ? 'blocks-256' : 'blocks'
   const setting = env.GDN_IMAGES
   if (setting === 'off') return null
@@ -33,19 +33,19 @@ export function detectDrawMethod({ env, tty, colors, hasBlocks }: Terminal): Dra
 
 /** Returns whether the terminal runs in tmux or screen, which pass only text through. */
 const isMultiplexed = ({ TMUX, STY, TERM = '' }: NodeJS.ProcessEnv) =>
-  isSet(TMUX) || isSet(STY) || /^(?:screen|tmux)/.test(TERM)
+  isNotEmpty(TMUX) || isNotEmpty(STY) || /^(?:screen|tmux)/.test(TERM)
 
 function detectProtocol(env: NodeJS.ProcessEnv): DrawMethod | null {
   const { TERM = '', KONSOLE_VERSION = '' } = env
   const program = (env.TERM_PROGRAM ?? '').toLowerCase()
-  if (isSet(env.KITTY_WINDOW_ID) || TERM === 'xterm-kitty') return 'kitty'
+  if (isNotEmpty(env.KITTY_WINDOW_ID) || TERM === 'xterm-kitty') return 'kitty'
   if (program === 'ghostty' || TERM === 'xterm-ghostty') return 'kitty'
   // Konsole supports the kitty protocol since version 22.04.
   if (Number(KONSOLE_VERSION) >= 220_400) return 'kitty'
   // iTerm2 sets LC_TERMINAL in SSH sessions too. WezTerm's kitty protocol is off by default, so use the iTerm2
   // protocol.
   if (program === 'iterm.app' || env.LC_TERMINAL === 'iTerm2') return 'iterm'
-  if (program === 'wezterm' || isSet(env.WEZTERM_PANE) || program === 'mintty' || program === 'rio') return 'iterm'
+  if (program === 'wezterm' || isNotEmpty(env.WEZTERM_PANE) || program === 'mintty' || program === 'rio') return 'iterm'
   if (/^(?:foot|mlterm|yaft|contour)|sixel/.test(TERM)) return 'sixel'
   return null
 }

@@ -9,6 +9,7 @@ import type { ManifestItem } from '../../manifest/read.ts'
 import { PROVENANCE_SIGNATURE } from '../../manifest/reveal-keys.ts'
 import { readDropState, type SealedSlots } from '../../reveal/drop-state.ts'
 import { Commitment, computeProvenance, parseLeaves, rowContentHash } from '../../reveal/leaves.ts'
+import { movedRowsError } from '../../reveal/moved-rows-error.ts'
 import { mintedSlots, type RowWithoutNft, refuseOtherIds } from '../../reveal/other-ids.ts'
 import { findCommitment } from '../../reveal/read-commitment.ts'
 import { withOpenRows } from '../../reveal/rows-with-nfts.ts'
@@ -17,7 +18,6 @@ import {
   createSlotLookup,
   findMisplacedRows,
   isSaltOfAnyLeaf,
-  type MisplacedRow,
   type RevealedRow,
   readShuffleProof,
   type Salts,
@@ -175,8 +175,6 @@ async function readContents({ read, contents }: Pick<DrawInput, 'read' | 'conten
   return hashes
 }
 
-const MAX_LISTED_ROWS = 10
-
 /**
  * Returns the drawn rows if the manifest's rows have the positions and IDs of their slots.
  *
@@ -189,25 +187,19 @@ async function checkDrawOrder(
   drawn: DrawnRows,
   { shown: { rows, missing }, salts }: { shown: RevealedRows; salts: Salts },
 ): Promise<DrawnRows> {
-  refuseMovedRows(options, findMisplacedRows(drawn, salts, rows))
+  const moved = findMisplacedRows(drawn, salts, rows)
+  if (moved.length > 0) {
+    throw movedRowsError('edited_rows', 'rows of the shuffled drop were moved', {
+      file: options.manifestPath,
+      rows: moved,
+      hint: 'Nothing was sent. Restore the order of the rows, because the draw depends on their positions. To mint more rows, use another manifest.',
+    })
+  }
   // If no row has an NFT, the manifest was probably renamed. Rows that follow the slots were added later.
   const ofSlots = rows.length === 0 ? [] : missing.filter(({ position }) => position < drawn.slots)
   const { provenance } = drawn
   await refuseOtherIds({ client, signal }, options, ofSlots, { provenance, slotOf: createSlotLookup(drawn, salts) })
   return drawn
-}
-
-/** @throws GdnError `edited_rows` if rows aren't at the positions of their slots */
-function refuseMovedRows({ manifestPath }: BatchOptions, moved: readonly MisplacedRow[]): void {
-  const [first] = moved
-  if (first === undefined) return
-  const listedRows = moved.slice(0, MAX_LISTED_ROWS).map(({ line, slot }) => `line ${line} was minted as slot ${slot}`)
-  const more = moved.length > MAX_LISTED_ROWS ? ', …' : ''
-  throw new GdnError('edited_rows', `rows of the shuffled drop were moved: ${listedRows.join(', ')}${more}`, {
-    place: { file: manifestPath ?? undefined, line: first.line },
-    hint: 'Nothing was sent. Restore the order of the rows, because the draw depends on their positions. To mint more rows, use another manifest.',
-    details: { rows: moved.slice(0, 100), count: moved.length },
-  })
 }
 
 interface RevealedRows {

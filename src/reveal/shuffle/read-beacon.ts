@@ -5,6 +5,7 @@ import { retryRead } from '../../client/retry-read.ts'
 import type { Transport, TransportResponse } from '../../client/transport.ts'
 import { GdnError } from '../../core/errors.ts'
 import { isObject, parseJson } from '../../core/json.ts'
+import { trimSlashes } from '../../core/parse-url.ts'
 import { type BeaconFile, parseBeaconFile } from './beacon-file.ts'
 
 /** A source of rounds. The source doesn't need to be trusted, because each round is signed. */
@@ -130,7 +131,7 @@ async function readAt(
     const once = () =>
       transport.request({
         method: 'GET',
-        url: `${url.replace(/\/+$/, '')}/${QUICKNET.hash}/public/${round}`,
+        url: `${trimSlashes(url)}/${QUICKNET.hash}/public/${round}`,
         headers: { accept: 'application/json', 'user-agent': userAgent },
         timeoutMs,
         maxBytes: MAX_RESPONSE_BYTES,

@@ -1,7 +1,7 @@
-import { join, resolve } from 'node:path'
 import { sql } from 'kysely'
 import { GdnError } from '../../core/errors.ts'
 import { pathExists } from '../../core/path-exists.ts'
+import { databasePath } from '../data-dir/database-path.ts'
 import { type DatabaseLocation, resolveDatabaseSettings } from '../settings/database.ts'
 import { isPostgres } from '../store/dialect.ts'
 import { appliedMigrations, pendingMigrations } from '../store/migrate.ts'
@@ -34,7 +34,7 @@ async function openDatabase(place: DatabaseLocation): Promise<Store | null> {
     const { openPostgres } = await import('../store/postgres/open-postgres.ts')
     return await openPostgres({ ...postgres, maxConnections: 2, unchecked: true })
   }
-  const path = join(resolve(place.dataDir), 'gdn.db')
+  const path = databasePath(place.dataDir)
   return (await pathExists(path)) ? await openStore(path, { unchecked: true }) : null
 }
 

@@ -4,8 +4,8 @@ import { fileIdentity } from '../../core/file-identity.ts'
 import { writePrivateFile } from '../../core/private-file.ts'
 import { startIncarnation } from '../store/identity.ts'
 import type { Db } from '../store/schema.ts'
+import { databasePath } from './database-path.ts'
 
-const DATABASE = 'gdn.db'
 const IDENTITY_FILE = 'database-file'
 
 /**
@@ -16,7 +16,7 @@ const IDENTITY_FILE = 'database-file'
 export async function detectCopy(db: Db, dataDir: string): Promise<void> {
   const path = join(dataDir, IDENTITY_FILE)
   const recorded = (await readFile(path, 'utf8').catch(() => '')).trim()
-  const identity = await fileIdentity(join(dataDir, DATABASE))
+  const identity = await fileIdentity(databasePath(dataDir))
   if (recorded === identity) return
   // Write the file last, so that the next start repeats both steps if the process is killed between them.
   if (recorded !== '') await startIncarnation(db)

@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { sql } from 'kysely'
+import { databasePath } from '../data-dir/database-path.ts'
 import { openDataDir } from '../data-dir/open.ts'
 import { noDatabaseError } from '../open-database.ts'
 import { type DatabaseLocation, resolveDatabaseSettings } from '../settings/database.ts'
@@ -64,7 +65,7 @@ async function open(place: DatabaseLocation, schema: SchemaMode): Promise<{ stor
     const store = await openPostgres({ ...postgres, maxConnections: 2, ...options })
     return { store, name: store.postgres?.name ?? '' }
   }
-  const path = join(resolve(place.dataDir), 'gdn.db')
+  const path = databasePath(place.dataDir)
   if (schema === 'as it is') {
     await access(path).catch((cause) => {
       throw noDatabaseError(place.dataDir, cause)

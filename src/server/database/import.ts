@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import { writePrivateFile } from '../../core/private-file.ts'
+import { databasePath } from '../data-dir/database-path.ts'
 import { openDataDir } from '../data-dir/open.ts'
 import { type DatabaseLocation, resolveDatabaseSettings } from '../settings/database.ts'
 import { isPostgres } from '../store/dialect.ts'
@@ -64,7 +65,7 @@ export async function importDatabase(place: DatabaseLocation, path: string): Pro
 
 async function openTarget(place: DatabaseLocation): Promise<Store> {
   const postgres = await resolveDatabaseSettings(place)
-  if (postgres === null) return await openStore(join(resolve(place.dataDir), 'gdn.db'))
+  if (postgres === null) return await openStore(databasePath(place.dataDir))
   const { openPostgres } = await import('../store/postgres/open-postgres.ts')
   return await openPostgres({ ...postgres, maxConnections: 2 })
 }

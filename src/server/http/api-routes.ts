@@ -6,12 +6,13 @@ import { ERROR_TITLES } from '../../api/errors.ts'
 import { RUN_ID_PATTERN } from '../../api/fields.ts'
 import { HEADERS, IDEMPOTENCY_ERRORS } from '../../api/headers.ts'
 import { MAX_NFTS_PER_REQUEST } from '../../api/metadata.ts'
+import { parseRunMaxCost, type RunMaxCost } from '../../api/run-max-cost.ts'
 import { type FieldIssue, validate } from '../../api/validate.ts'
 import { inVersion } from '../../api/versions.ts'
 import { ownTurn } from '../../core/turns.ts'
 import type { AcceptedRequest } from '../services/accept.ts'
 import { fieldIssuesError, Refusal } from '../services/refusals.ts'
-import type { RequestOf, RunCostLimit, ServiceDeps, ServiceRequest } from '../services/services.ts'
+import type { RequestOf, ServiceDeps, ServiceRequest } from '../services/services.ts'
 import { requireCaller } from './auth.ts'
 import { createHeldReads, type HeldReads } from './held-reads.ts'
 import { requestOrigin } from './hosts.ts'
@@ -92,16 +93,14 @@ function parseRun(request: FastifyRequest): string | null {
   return typeof header === 'string' && RUN_ID_PATTERN.test(header) ? header : null
 }
 
-const MAX_COST = /^([0-9]{1,40})(;set)?$/
-
 /**
  * Returns the cost limit of the request's run. Rejects an invalid value, because ignoring it could cost the user money.
  */
-function parseMaxCostHeader(request: FastifyRequest): RunCostLimit | null {
+function parseMaxCostHeader(request: FastifyRequest): RunMaxCost | null {
   const header = request.headers[HEADERS.runMaxCost]
   if (header === undefined) return null
-  const [, wei, isSet] = MAX_COST.exec(String(header)) ?? []
-  if (wei !== undefined && parseRun(request) !== null) return { wei: BigInt(wei), isSet: isSet !== undefined }
+  const maxCost = parseRunMaxCost(String(header))
+  if (maxCost !== null && parseRun(request) !== null) return maxCost
   throw new Refusal(
     400,
     ERROR_TITLES.badRequest,

@@ -1,13 +1,9 @@
 import { backoffMs } from '../../core/backoff.ts'
 import { chunksOf } from '../../core/chunks-of.ts'
 import type { Log } from '../log.ts'
+import { updateSignedTransaction } from '../state/transactions.ts'
 import type { Store } from '../store/open-store.ts'
-import {
-  claimSignedTransactions,
-  readNextSignedDueAt,
-  type TransactionRow,
-  updateSignedTransaction,
-} from '../store/transactions.ts'
+import { claimSignedTransactions, readNextSignedDueAt, type TransactionRow } from '../store/transactions.ts'
 import type { ChainObserver, Observation, TransactionOutcome } from './driver.ts'
 import { claimOptions, withLeases } from './leases.ts'
 import type { Turn } from './loop.ts'

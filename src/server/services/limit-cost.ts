@@ -1,6 +1,7 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import { ERROR_TITLES } from '../../api/errors.ts'
 import { HEADERS, RUN_ERRORS } from '../../api/headers.ts'
+import type { RunMaxCost } from '../../api/run-max-cost.ts'
 import { formatCoins, maxBigint } from '../../core/units.ts'
 import type { MaxCostFees, NetworkFees, RunBudget } from '../chain/fees.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
@@ -20,12 +21,12 @@ import { startRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
 import { requireFees } from './get-fees.ts'
 import { badRequestError, Refusal } from './refusals.ts'
-import type { RunCostLimit, ServiceDeps } from './services.ts'
+import type { ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 5
 
 /** The limit against which a request is checked, and the fees for the check. Null if the run has no limit. */
-export type CostCheck = { maxCost: RunCostLimit | null; gas: GasFacts; fees: NetworkFees; coin: string | null } | null
+export type CostCheck = { maxCost: RunMaxCost | null; gas: GasFacts; fees: NetworkFees; coin: string | null } | null
 
 /**
  * Reads the fees for checking a request against its run's limit. Call this function before the transaction that accepts
@@ -37,7 +38,7 @@ export async function prepareCostCheck(
     accountId,
     run,
     maxCost = null,
-  }: { accountId: string; run: string | null; maxCost?: RunCostLimit | null | undefined },
+  }: { accountId: string; run: string | null; maxCost?: RunMaxCost | null | undefined },
   blockchain: Blockchain,
 ): Promise<CostCheck> {
   if (run === null) return null
@@ -225,7 +226,7 @@ function feesBeforeSpike(fees: NetworkFees): MaxCostFees | null {
   return typical === 0n || 2n * low > typical ? null : { ...fees, offered: (offered * low) / typical }
 }
 
-function chooseLimit(stored: bigint | null, limit: RunCostLimit | null): bigint | null {
+function chooseLimit(stored: bigint | null, limit: RunMaxCost | null): bigint | null {
   if (limit === null) return stored
   return stored === null || limit.isSet || limit.wei < stored ? limit.wei : stored
 }

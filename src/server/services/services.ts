@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { Contracts, EndpointName } from '../../api/endpoints.ts'
+import type { RunMaxCost } from '../../api/run-max-cost.ts'
 import type { Secret } from '../../core/secret.ts'
 import type { Chains } from '../chain/chains.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
@@ -24,13 +25,6 @@ export interface ServiceDeps {
   now: () => number
 }
 
-/** The cost limit of a run, as specified in a request. */
-export interface RunCostLimit {
-  wei: bigint
-  /** Whether the user set the limit explicitly. Only an explicit limit can raise the run's limit. */
-  isSet: boolean
-}
-
 /** A request that passed authentication and validation. */
 export interface ServiceRequest<Parsed> {
   accountId: string
@@ -44,7 +38,7 @@ export interface ServiceRequest<Parsed> {
   /** The run that the request belongs to. The client chooses its name. */
   run: string | null
   /** The cost limit of the run; null if the request has none. */
-  maxCost?: RunCostLimit | null
+  maxCost?: RunMaxCost | null
   /** Whether the request must be rejected if the blockchain's coins have value. */
   onlyWithoutValue?: boolean
   /**

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { apiAddressProblem, isOnLoopback, parseUrl, WEB_URL_PATTERN } from '../../core/parse-url.ts'
+import { apiAddressProblem, isOnLoopback, parseUrl, trimSlashes, WEB_URL_PATTERN } from '../../core/parse-url.ts'
 import { credentialSchema, refuseProblems, withSecrets } from './secret-schema.ts'
 
 const MAX_ORIGINS = 20
@@ -9,7 +9,7 @@ export const httpBaseUrlSchema = z
   .string()
   .check(refuseProblems(apiAddressProblem))
   .meta({ pattern: WEB_URL_PATTERN })
-  .transform((text) => text.replace(/\/+$/, ''))
+  .transform(trimSlashes)
 
 const replacedStorageSchema = z
   .string()

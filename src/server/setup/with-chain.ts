@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Blockchain, type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { rejectOnAbort } from '../../core/or-aborted.ts'
@@ -8,6 +7,7 @@ import { openSigners } from '../chain/evm/open-signer.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
 import { convertRpcErrors } from '../chain/rpc/refusals.ts'
+import { databasePath } from '../data-dir/database-path.ts'
 import { openDatabase } from '../open-database.ts'
 import { type DatabaseLocation, resolveDatabaseSettings } from '../settings/database.ts'
 import { loadServerSettings, settingsPath } from '../settings/settings.ts'
@@ -33,7 +33,7 @@ export interface OpenedChain {
 export async function isEmbedded(place: ChainOptions, blockchain: Blockchain): Promise<boolean> {
   const { chains, clusters } = await loadServerSettings(place.dataDir, place.settingsFile)
   if (isEvm(blockchain) ? chains.has(blockchain) : clusters.has(blockchain)) return false
-  return (await resolveDatabaseSettings(place)) === null && existsSync(join(place.dataDir, 'gdn.db'))
+  return (await resolveDatabaseSettings(place)) === null && existsSync(databasePath(place.dataDir))
 }
 
 /**

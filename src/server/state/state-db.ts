@@ -1,4 +1,4 @@
-import type { Insertable, Kysely } from 'kysely'
+import type { Insertable, Kysely, Updateable } from 'kysely'
 import type {
   CollectionStatus,
   CollectionsTable,
@@ -25,6 +25,7 @@ interface StateSchema extends Omit<Schema, 'collections' | 'nfts' | 'transfers' 
 }
 
 export type NewRow<Table extends keyof StateSchema> = Insertable<StateSchema[Table]>
+export type RowChanges<Table extends keyof StateSchema> = Updateable<StateSchema[Table]>
 
 /** Returns the database with writable state columns. Use it only in this folder and in tests. */
 export const stateDb = (db: Db): Kysely<StateSchema> => db as unknown as Kysely<StateSchema>

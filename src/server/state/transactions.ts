@@ -1,7 +1,7 @@
-import { sql } from 'kysely'
-import type { Db } from '../store/schema.ts'
+import { sql, type Updateable } from 'kysely'
+import type { Db, TransactionsTable } from '../store/schema.ts'
 import type { TransactionRow } from '../store/transactions.ts'
-import { type NewRow, stateDb } from './state-db.ts'
+import { type NewRow, type RowChanges, stateDb } from './state-db.ts'
 
 export type NewTransaction = Omit<NewRow<'transactions'>, 'state'>
 
@@ -26,20 +26,38 @@ export type ChainResult = Partial<
   >
 >
 
+type Claimed = Pick<TransactionRow, 'id' | 'generation'>
+
+/**
+ * Changes a claimed transaction, which stays signed, and releases its lease. Returns false without writing anything if
+ * the claim was lost or the transaction has already ended.
+ */
+export const updateSignedTransaction = (
+  db: Db,
+  claimed: Claimed,
+  changes: Updateable<TransactionsTable>,
+): Promise<boolean> => updateClaimed(db, claimed, changes)
+
 /**
  * Ends a claimed transaction. Returns false without writing anything if the claim was lost or the transaction has
  * already ended.
  */
-export async function endTransaction(
+export const endTransaction = (
   db: Db,
-  claimed: Pick<TransactionRow, 'id' | 'generation'>,
+  claimed: Claimed,
   end: ChainResult & { state: 'final' | 'reverted' | 'lost' | 'cancelled' },
+): Promise<boolean> => updateClaimed(db, claimed, end)
+
+async function updateClaimed(
+  db: Db,
+  { id, generation }: Claimed,
+  changes: RowChanges<'transactions'>,
 ): Promise<boolean> {
   const { numUpdatedRows } = await stateDb(db)
     .updateTable('transactions')
-    .set({ ...end, lease_until: 0 })
-    .where('id', '=', claimed.id)
-    .where('generation', '=', claimed.generation)
+    .set({ ...changes, lease_until: 0 })
+    .where('id', '=', id)
+    .where('generation', '=', generation)
     .where('state', '=', 'signed')
     .executeTakeFirst()
   return numUpdatedRows > 0n

@@ -1,4 +1,4 @@
-import { type Selectable, sql, type Updateable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { CANCELS } from './attempts.ts'
 import { type ClaimOptions, newLease, withDue } from './claim.ts'
@@ -322,25 +322,6 @@ export async function claimSignedTransactions(
 /** Compares transactions by nonce. Transactions without nonces are sorted by the time when they were signed. */
 const compareNonces = (a: Pick<TransactionRow, 'id' | 'nonce'>, b: Pick<TransactionRow, 'id' | 'nonce'>): number =>
   (a.nonce ?? 0) - (b.nonce ?? 0) || (a.id < b.id ? -1 : 1)
-
-/**
- * Changes a claimed transaction. Returns false without writing anything if the lease was lost or the transaction is
- * already finished.
- */
-export async function updateSignedTransaction(
-  db: Db,
-  claimed: Pick<TransactionRow, 'id' | 'generation'>,
-  changes: Updateable<TransactionsTable>,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('transactions')
-    .set({ ...changes, lease_until: 0 })
-    .where('id', '=', claimed.id)
-    .where('generation', '=', claimed.generation)
-    .where('state', '=', 'signed')
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
-}
 
 /** Locks a transaction until the database transaction ends, and returns the run that pays for it. */
 export async function lockTransactionAndReadRun(db: Db, { id }: Pick<TransactionRow, 'id'>): Promise<string | null> {

@@ -15,7 +15,7 @@ const WRAPPERS = [
  */
 const GENERAL_NOTES: Readonly<Record<string, string>> = {
   accepted_date: 'creatednft updatednft freezenft burnnft commitprovenance getreferences',
-  after: 'getcontentreferences',
+  after: 'getnftowners getcontentreferences',
   aliased: 'aliasreferences',
   attribute: 'creatednft updatednft',
   block_date: 'getnfthistory',

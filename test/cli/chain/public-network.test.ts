@@ -9,7 +9,8 @@ import {
   type TestBackend,
   withStore,
 } from '../../helpers/backend.ts'
-import { type SeenRequest, startHttpServer } from '../../helpers/http-server.ts'
+import { startHttpServer } from '../../helpers/http-server.ts'
+import { forward } from '../../helpers/killing-relay.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { folder } from '../batch/drop.ts'
@@ -168,7 +169,7 @@ test('spends nothing if the backend was restarted with a public network since it
   const announced: (string | null)[] = []
   const relay = await startHttpServer(async (request) => {
     if (request.path.endsWith('/createnft')) await restart({})
-    const answer = await forwarded(request)
+    const answer = await forward(backend.url, request)
     announced.push(answer.headers['blockchains-without-value']?.includes('*') ? '*' : null)
     return answer
   })
@@ -187,12 +188,3 @@ test('spends nothing if the backend was restarted with a public network since it
   }
   expect(errorOf(await run(...mintArgs('Late'))).hint).toContain('--yes')
 })
-
-/** Returns the response of the present backend to a request. */
-async function forwarded({ method, path, headers, body }: SeenRequest) {
-  const { host: _host, connection: _connection, 'content-length': _own, ...kept } = headers
-  const init = { method, headers: kept as Record<string, string> }
-  const answer = await fetch(backend.url + path, method === 'GET' ? init : { ...init, body: new Uint8Array(body) })
-  const { 'content-encoding': _, 'content-length': _length, ...sent } = Object.fromEntries(answer.headers)
-  return { status: answer.status, headers: sent, body: Buffer.from(await answer.arrayBuffer()) }
-}

@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { PERMISSIONS } from '../../../src/api/permissions.ts'
 import { parseExpiry } from '../../../src/cli/commands/key/create.ts'
 import { GdnError } from '../../../src/core/errors.ts'
+import { databasePath } from '../../../src/server/data-dir/database-path.ts'
 import { writeRunning } from '../../../src/server/data-dir/running.ts'
 import { openStore } from '../../../src/server/store/open-store.ts'
 import { withStore } from '../../helpers/backend.ts'
@@ -13,12 +14,17 @@ import { startHttpServer } from '../../helpers/http-server.ts'
 import { filesHolding } from '../../helpers/leaks.ts'
 import { cli, errorOf, tempHome } from '../harness.ts'
 
+/** Creates a data directory with an empty database. */
+async function createDatabase(dataDir: string): Promise<void> {
+  await mkdir(dataDir, { recursive: true })
+  await (await openStore(databasePath(dataDir))).close()
+}
+
 /** A home with the data directory of a backend. */
 async function withDataDir() {
   const { dir, env } = await tempHome()
   const dataDir = join(dir, 'data')
-  await mkdir(dataDir)
-  await (await openStore(join(dataDir, 'gdn.db'))).close()
+  await createDatabase(dataDir)
   const gdn = (argv: string[], options: { tty?: boolean } = {}) =>
     cli([...argv, '--data-dir', dataDir], { ...options, env })
   const json = async <Value>(...argv: string[]): Promise<Value> => {
@@ -48,8 +54,7 @@ describe('administration commands', () => {
     const { gdn, dataDir, dir, env } = await withDataDir()
     expect((await gdn(['key', 'list'])).stderr).toContain(`Data directory: ${dataDir}`)
     const byDefault = join(dir, 'home/gdn/local')
-    await mkdir(byDefault, { recursive: true })
-    await (await openStore(join(byDefault, 'gdn.db'))).close()
+    await createDatabase(byDefault)
     const { code, stderr } = await cli(['key', 'list'], { env: { ...env, XDG_DATA_HOME: join(dir, 'home') } })
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('Data directory') })
   })
@@ -67,8 +72,7 @@ describe('administration commands', () => {
     const home = join(dir, 'data home')
     const other = { ...env, GDN_BASE_URL: 'https://api.example.com', XDG_DATA_HOME: home }
     const dataDir = join(home, 'gdn/local')
-    await mkdir(dataDir, { recursive: true })
-    await (await openStore(join(dataDir, 'gdn.db'))).close()
+    await createDatabase(dataDir)
     const { code, stdout, stderr } = await cli(argv, { env: other, columns: 500 })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('GDN_BASE_URL selects the server https://api.example.com')
@@ -78,8 +82,7 @@ describe('administration commands', () => {
   test('offer GDN_PROFILE=local if a profile names the other server', async () => {
     const { dir, env } = await tempHome()
     const dataDir = join(dir, '.local/share/gdn/local')
-    await mkdir(dataDir, { recursive: true })
-    await (await openStore(join(dataDir, 'gdn.db'))).close()
+    await createDatabase(dataDir)
     await cli(['config', 'set', 'base_url', 'https://api.example.com'], { env })
     const { code, stderr } = await cli(['key', 'list'], { env, columns: 500 })
     expect(code).toBe(2)
@@ -90,8 +93,7 @@ describe('administration commands', () => {
   test('work if the configured server is the backend of the data directory', async () => {
     const { dir, env } = await tempHome()
     const dataDir = join(dir, '.local/share/gdn/local')
-    await mkdir(dataDir, { recursive: true })
-    await (await openStore(join(dataDir, 'gdn.db'))).close()
+    await createDatabase(dataDir)
     await writeRunning(dataDir, 'http://127.0.0.1:4680')
     const at = (url: string) => cli(['key', 'list'], { env: { ...env, GDN_BASE_URL: url } })
     expect((await at('http://localhost:4680')).code).toBe(0)
@@ -101,8 +103,7 @@ describe('administration commands', () => {
   test('are rejected if another backend responds at the configured server', async () => {
     const { dir, env } = await tempHome()
     const dataDir = join(dir, '.local/share/gdn/local')
-    await mkdir(dataDir, { recursive: true })
-    await (await openStore(join(dataDir, 'gdn.db'))).close()
+    await createDatabase(dataDir)
     const own = randomUUID()
     await writeFile(join(dataDir, 'backend-id'), own)
     let backend_id = own
@@ -366,8 +367,7 @@ describe('the data directory', () => {
   test('defaults to that of gdn local start', async () => {
     const { dir, env } = await tempHome()
     const local = join(dir, '.local', 'share', 'gdn', 'local')
-    await mkdir(local, { recursive: true })
-    await (await openStore(join(local, 'gdn.db'))).close()
+    await createDatabase(local)
     const { code, stdout } = await cli([...CREATE, '--permission', 'all'], { env })
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^gdn_/) })
   })

@@ -109,7 +109,11 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   io.note(`Generate the edition: gdn art generate ${args}${fit} --out drop`)
 }
 
-/** @param warnings warnings to yield as records after the NFTs, for formats that print nothing else */
+/**
+ * Yields the records of the selected NFTs.
+ *
+ * @param warnings warnings to yield as records after the NFTs, for formats that print nothing else
+ */
 async function* toRecords(
   view: EditionView,
   picked: RepresentativeNfts,

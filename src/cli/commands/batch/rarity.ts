@@ -145,7 +145,7 @@ async function rankManifest(deps: Deps, settings: Settings, manifest: string, fl
 async function rankCollection(deps: Deps, settings: Settings): Promise<RankedNfts> {
   const { io, signals } = deps
   const { client, server } = await deps.connect(settings)
-  const { contract, blockchain } = await resolveCollection(deps, settings, server, io)
+  const { contract, blockchain } = await resolveCollection(deps, settings, server, { io })
   const request = { contract_addresses: contract, blockchain }
   const listing = client.call('getnftgdnids', request, { signal: signals.signal })
   const { nft_gdn_ids: ids } = await awaitResponse(io, server.origin, listing)

@@ -57,7 +57,7 @@ export async function resolveChainContract(
   const { blockchain } =
     server === null
       ? { blockchain: settings.blockchain?.value }
-      : await resolveCollection(deps, settings, server, undefined, '<address>')
+      : await resolveCollection(deps, settings, server, { place: '<address>' })
   if (blockchain === undefined) throw requiredFlagError('--blockchain', 'Add -b <name>, such as -b polygon.')
   if (!isEvm(blockchain))
     throw flagError('--blockchain', `${blockchain} has no ERC-721, ERC-1155 or ERC-20 contracts`, 'Use an EVM network.')

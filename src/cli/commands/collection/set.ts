@@ -74,7 +74,10 @@ export async function set(deps: Deps, typed: string | undefined, flags: SetFlags
   const { contract, blockchain } =
     node !== null && settings.contract !== null && settings.blockchain !== null
       ? { contract: settings.contract.value, blockchain: settings.blockchain.value }
-      : await resolveCollection(deps, settings, await resolveServer(settings, node), deps.io, '<address>')
+      : await resolveCollection(deps, settings, await resolveServer(settings, node), {
+          io: deps.io,
+          place: '<address>',
+        })
   if (!isEvm(blockchain)) throw flagError('--blockchain', `collection settings can't be changed on ${blockchain}`)
   const { applySettings, withoutNode } = await import('./set/apply.ts')
   const { newOwner, royaltyReceiver } = await resolveEnsFields(

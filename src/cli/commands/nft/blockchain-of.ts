@@ -4,8 +4,13 @@ import { failureReason } from '../../../api/nft-status.ts'
 import type { ResponseOf } from '../../../client/api-client.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import type { KnownCollection } from '../../../state/known-collections.ts'
-import { findCollectionByAddress, knownCollections, readCollectionsIfReady } from '../../connect/known-collections.ts'
-import type { Connection, Deps } from '../../deps.ts'
+import {
+  type ConnectionPlace,
+  findCollectionByAddress,
+  knownCollections,
+  readCollectionsIfReady,
+} from '../../connect/known-collections.ts'
+import type { Deps } from '../../deps.ts'
 import type { DataRecord } from '../../render/view.ts'
 
 type ReturnedNft = Pick<NftRecord, 'contract_address'> & { readonly blockchain?: unknown }
@@ -15,8 +20,6 @@ export function knownBlockchain(nft: ReturnedNft, collections: readonly KnownCol
   if (typeof nft.blockchain === 'string' && isBlockchain(nft.blockchain)) return nft.blockchain
   return findCollectionByAddress(collections, nft.contract_address ?? '')?.blockchain ?? null
 }
-
-type ConnectionPlace = Pick<Connection, 'server' | 'settings'>
 
 /**
  * Returns the blockchain of an NFT: the known blockchain, or else the configured one.

@@ -58,7 +58,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const needsDetails = output.mode !== 'ids' && output.fields?.every((field) => field === 'nft_gdn_id') !== true
   const settings = await deps.settings(flags)
   const { client, server } = await deps.connect(settings)
-  const { contract, blockchain } = await resolveCollection(deps, settings, server, io)
+  const { contract, blockchain } = await resolveCollection(deps, settings, server, { io })
   const manifest = flags.forSpreadsheet ? await findNewestManifest(settings, { contract, blockchain }) : null
   if (manifest !== null) output = createOutput(io, flags, LIST_VIEW, { manifest })
   const request = { contract_addresses: contract, blockchain }

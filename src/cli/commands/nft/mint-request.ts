@@ -96,7 +96,7 @@ async function readFlags(
   const image = flags.image === undefined ? [] : [{ key: 'image', value: flags.image }]
   const media = await readMedia(checkDistinct([...image, ...(flags.media ?? [])], '--media'), deps.cwd)
   printMediaWarnings(deps, media)
-  const collection = await resolveCollection(deps, settings, await settings.server(), io)
+  const collection = await resolveCollection(deps, settings, await settings.server(), { io })
   const metadata = {
     ...Object.fromEntries(checkDistinct(flags.extra ?? [], '--extra').map(({ key, value }) => [key, value])),
     title: flags.title,

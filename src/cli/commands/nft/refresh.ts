@@ -108,7 +108,7 @@ async function findTokens(deps: Deps, ids: readonly string[], flags: RefreshFlag
   const list = async () => ids
   try {
     const server = await settings.server()
-    const chosen = await resolveCollection(deps, settings, server, deps.io)
+    const chosen = await resolveCollection(deps, settings, server, { io: deps.io })
     return { ...chosen, list: ids.length > 0 ? list : () => readCollectionTokens(deps, settings, chosen), settings }
   } catch (error) {
     const { contract, blockchain } = settings

@@ -1,5 +1,6 @@
 import { GdnError } from '../../../core/errors.ts'
 import { textOrJson } from '../../../core/excerpt.ts'
+import { trimSlashes } from '../../../core/parse-url.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { compilerVersion, standardInput } from './contracts.ts'
 import {
@@ -61,7 +62,7 @@ export function createEtherscan(options: EtherscanOptions): SourceVerifier {
         status,
         match: null,
         message: null,
-        url: explorerUrl === null ? null : `${explorerUrl.replace(/\/+$/, '')}/address/${address}#code`,
+        url: explorerUrl === null ? null : `${trimSlashes(explorerUrl)}/address/${address}#code`,
       })
       if (constructorArguments === null) {
         return rejectedResult('the transaction that deployed the factory is unknown: pass it with --creation-tx')

@@ -1,5 +1,7 @@
 import { type ArchiveLimits, DEFAULT_LIMITS } from '../../../../archive/limits.ts'
 import type { Server } from '../../../../config/server.ts'
+import { gatewayBase } from '../../../../core/ipfs-url.ts'
+import { trimSlashes } from '../../../../core/parse-url.ts'
 import { type GdnCommand, requiredFlagError } from '../../../command.ts'
 import { byteSize, httpAddress, integer } from '../../../flags/common.ts'
 import { addChainContractFlags, type ChainContractFlags } from '../chain-contract.ts'
@@ -58,7 +60,7 @@ export const toArchiveLimits = ({ maxFileSize, maxSize }: ReadingFlags): Archive
 /** Returns the base URLs of the gateways; an empty list if the user specifies a node but no gateway. */
 export function resolveGateways({ gateway }: ReadingFlags, server: Pick<Server, 'baseUrl'> | null): string[] {
   const urls = gateway ?? (server === null ? [] : [server.baseUrl])
-  return urls.map((url) => url.replace(/\/+$/, '').replace(/\/ipfs$/, ''))
+  return urls.map(gatewayBase)
 }
 
 export const noGatewayError = () =>
@@ -68,4 +70,4 @@ export const noGatewayError = () =>
   )
 
 export const resolveArweaveGateway = ({ arweaveGateway }: ReadingFlags): string =>
-  (arweaveGateway ?? DEFAULT_ARWEAVE_GATEWAY).replace(/\/+$/, '')
+  trimSlashes(arweaveGateway ?? DEFAULT_ARWEAVE_GATEWAY)

@@ -1,6 +1,6 @@
 import { retryRead } from '../../../../client/retry-read.ts'
 import { GdnError } from '../../../../core/errors.ts'
-import { ipfsPathParts, ipfsPlace } from '../../../../core/ipfs-url.ts'
+import { gatewayBase, ipfsPathParts, ipfsPlace } from '../../../../core/ipfs-url.ts'
 import { MAX_BLOCK_BYTES, matchesCid, parseCid, RAW_CODEC } from '../../../../ipfs/cid.ts'
 import { findEntry, isDirectory, readNode, streamNode } from '../../../../ipfs/nodes.ts'
 import type { GatewayAccess } from './gateway-access.ts'
@@ -77,7 +77,7 @@ const GATEWAY_ERROR_CODES: ReadonlySet<string> = new Set(['unreachable', 'bad_an
 
 /** Returns a function that reads blocks from the gateway and checks each against its CID. */
 function createBlockReader({ gateway, transport, clock, userAgent, signal }: GatewayAccess) {
-  const base = gateway.replace(/\/+$/, '').replace(/\/ipfs$/, '')
+  const base = gatewayBase(gateway)
   const { origin } = new URL(base)
   let count = 0
   return {

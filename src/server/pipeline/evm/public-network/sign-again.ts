@@ -14,6 +14,7 @@ import { limitFees } from '../../../chain/evm/cost/run-fee.ts'
 import type { EvmSignedBytes, FindSigner } from '../../../chain/evm/evm-signer.ts'
 import type { EvmNetwork, Fees, Hex, PublicNetwork } from '../../../chain/evm/network.ts'
 import type { Log } from '../../../log.ts'
+import { updateSignedTransaction } from '../../../state/transactions.ts'
 import { type AttemptRow, CANCELS, insertAttempts } from '../../../store/attempts.ts'
 import type { Store } from '../../../store/open-store.ts'
 import type { TransactionAction } from '../../../store/schema.ts'
@@ -22,7 +23,6 @@ import {
   lockTransactionAndReadRun,
   requireNonce,
   type TransactionRow,
-  updateSignedTransaction,
 } from '../../../store/transactions.ts'
 import { findMaxGasPrice, findMaxReplacementFee, mayReplace } from '../limit-fees.ts'
 
