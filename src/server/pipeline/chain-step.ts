@@ -36,7 +36,8 @@ export interface ChainStepOptions {
 type SignedObservation = Extract<Observation, { state: 'signed' }>
 
 /**
- * Returns a turn that sends signed transactions of a blockchain, always with the same bytes, and records their outcome.
+ * Returns a turn that sends a blockchain's signed transactions and records their outcomes. Each retry sends the same
+ * bytes.
  */
 export function createChainStep({ store, driver, now, log, onSettled, onMined }: ChainStepOptions): Turn {
   const { blockchain } = driver

@@ -68,7 +68,8 @@ export interface KnownMembers {
 }
 
 /**
- * Counts the members of a Solana group that the database has. Uses one statement, so that each member is counted once.
+ * Counts the members of a Solana group that are recorded in the database. Uses one statement, so that each member is
+ * counted once.
  */
 export async function knownMembers(db: Db, collectionId: string): Promise<KnownMembers> {
   const { rows } = await sql<{ mint: string | null; count: number }>`

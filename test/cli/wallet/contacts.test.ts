@@ -45,7 +45,7 @@ describe('wallet add --from', () => {
     // The same file again changes nothing.
     expect(await add(text)).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('Saved 0 contacts. 2 were already saved.'),
+      stderr: expect.stringContaining('Saved 0 contacts. Already saved: 2.'),
     })
     expect(await names()).toEqual({ alice: OWNER, bob: SOLANA })
   })

@@ -81,7 +81,7 @@ export async function add(
     names,
   )
   if (isOutputRequested(flags)) await output.many(contacts.map(({ name, address }) => ({ name, address })))
-  const before = added === contacts.length ? '' : ` ${contacts.length - added} were already saved.`
+  const before = added === contacts.length ? '' : ` Already saved: ${contacts.length - added}.`
   io.note(`Saved ${count(added, 'contact')}.${before} Run \`gdn wallet list\` to list all names.`)
   await noteGroups(deps, joined)
 }
