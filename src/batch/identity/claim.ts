@@ -118,8 +118,8 @@ export function refuseClaimedRows(sql: Sql, run: StoredRun, options: BatchOption
   for (const other of otherDrops) {
     let isChecked = (_key: string, _otherKey: string): boolean => true
     if (drop.setId !== null && (drop.again || other.again)) {
-      // With `--again`, rows of the first drop may be repeated, so check only rows that were added afterwards, and failed
-      // rows that the other run has sent since.
+      // With `--again`, rows of the first drop may be repeated, so check only rows that were added afterwards, and
+      // failed rows that the other run has sent since.
       added ??= new Set(checked.isRead ? addedRows(sql, checked.rows, drop).map(({ key }) => key) : [])
       const keys = added
       isChecked = (key, otherKey) => keys.has(key) || (drop.again && isSentSinceFailed(sql, drop, key, other, otherKey))
