@@ -233,7 +233,8 @@ export function repeatedRows(
     sql.run('INSERT INTO temp.minted_contents VALUES (?, ?, ?, ?)', operation, key, portable, plain)
   }
   sql.run(
-    `UPDATE temp.minted_contents SET key = pair.value ->> 1 FROM json_each(?) pair WHERE operation = pair.value ->> 0`,
+    `WITH pairs AS MATERIALIZED (SELECT value ->> 0 AS operation, value ->> 1 AS key FROM json_each(?))
+      UPDATE temp.minted_contents AS m SET key = pairs.key FROM pairs WHERE pairs.operation = m.operation`,
     JSON.stringify([...which.paired]),
   )
   sql.run(

@@ -298,7 +298,7 @@ const STATED: readonly Stated[] = [
     'src/api/metadata.ts',
     'MAX_METADATA_ITEMS =',
   ],
-  ['docs/security.md', (n) => `at most ${n} files at a time`, 'src/files/pace.ts', '= { atOnce:'],
+  ['docs/security.md', (n) => `at most ${n} files at a time`, 'src/files/pace.ts', '= { maxConcurrent:'],
   ['docs/storage.md', (n) => `fails after ${n} attempts`, 'src/server/pipeline/file-step.ts', 'MAX_ATTEMPTS ='],
   ['docs/troubleshooting.md', (n) => `waits up to ${n} minutes and`, 'src/operations/retries.ts', 'not_ready:'],
   [
@@ -340,7 +340,7 @@ const STATED: readonly Stated[] = [
       ],
       [(n) => `pause lasts ${n} s`, 'server/pipeline/webhooks/schedule.ts', 'PAUSE_BACKOFF = { firstMs:'],
       [(n) => `up to ${n} minutes`, 'server/pipeline/webhooks/schedule.ts', 'SECOND_MS, maxMs:'],
-      [(n) => `at most ${n} requests at once`, 'server/pipeline/webhooks/webhook-step.ts', 'WEBHOOK_PACE = { atOnce:'],
+      [(n) => `at most ${n} requests at once`, 'server/pipeline/webhooks/webhook-step.ts', 'WEBHOOK_PACE = { maxConcurrent:'],
       [(n) => `at most ${1000 / n} per second`, 'server/pipeline/webhooks/webhook-step.ts', 'apartMs:'],
       [(n) => `lists a delivery for ${n / DAY} days`, 'server/pipeline/webhooks/webhook-step.ts', 'RETENTION_MS ='],
     ] as const satisfies [(n: number) => string, string, string][]
