@@ -340,21 +340,21 @@ function __gdn_bundles
     case 'nft list'
       printf '%s\n' 'flags-8578f9 server-12647a output-31b492'
     case 'nft show'
-      printf '%s\n' 'flags-e5987b server-12647a output-31b492'
+      printf '%s\n' 'flags-4bed9d server-12647a output-31b492'
     case 'nft wait'
       printf '%s\n' 'sending-and-waiting-6eeee0 server-12647a output-31b492'
     case 'nft update'
-      printf '%s\n' 'metadata-246efa flags-f32bca sending-and-waiting-a91e0a cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'metadata-246efa flags-3d0ce9 sending-and-waiting-a91e0a cost-4ae0d6 server-12647a output-31b492'
     case 'nft freeze'
-      printf '%s\n' 'flags-15fce3 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'flags-5c9e0d sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492'
     case 'nft burn'
-      printf '%s\n' 'flags-15fce3 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'flags-5c9e0d sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492'
     case 'nft refresh'
       printf '%s\n' 'flags-e4deed marketplace-e708de sending-and-waiting-db7524 server-12647a output-31b492'
     case 'nft history'
-      printf '%s\n' 'flags-bd1736 server-12647a output-31b492'
+      printf '%s\n' 'flags-763cff server-12647a output-31b492'
     case 'nft verify'
-      printf '%s\n' 'flags-a321cb verifying-5ceb4e server-12647a output-31b492'
+      printf '%s\n' 'flags-7d85ae verifying-5ceb4e server-12647a output-31b492'
     case 'batch template'
       printf '%s\n' 'flags-9432ff server-da4928 output-d9d285'
     case 'batch validate'
@@ -728,18 +728,18 @@ function __gdn_flags
         '--contract-addresses ~ @collections Address or name of the collection to list' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--limit - text List only the first n NFTs'
-    case 'flags-e5987b'
+    case 'flags-4bed9d'
       printf '%s\n' '--watch - - Show changes until nothing is in progress or you press Ctrl-C' \
         '--no-image - - Don\'t draw the image' \
         '--gateway - text IPFS gateway for the image or metadata (the gdn backend\'s gateway)' \
-        '--contract -c @collections Address or name of the collection of a token ID' \
+        '--contract -c @collections Collection of the token ID: address or name' \
         '--blockchain -b =blockchain Blockchain of a token' \
         '--rpc-url - text JSON-RPC URL of a token\'s chain (GDN_RPC_URL, or the server\'s node)'
     case 'sending-and-waiting-6eeee0'
       printf '%s\n' '--timeout - text How long the command may take (5m)'
-    case 'flags-f32bca'
+    case 'flags-3d0ce9'
       printf '%s\n' '--file -f file JSON file that replaces all metadata, or - for standard input' \
-        '--contract -c @collections Address or name of the collection of a token ID' \
+        '--contract -c @collections Collection of the token ID: address or name' \
         '--blockchain -b =blockchain Blockchain of the NFT'
     case 'sending-and-waiting-a91e0a'
       printf '%s\n' '--wait - - Wait until the NFT is updated (the default)' \
@@ -749,8 +749,8 @@ function __gdn_flags
         '--yes -y - Don\'t prompt before spending coins that have value' \
         '--again - - Send another request, regardless of the outcome of earlier requests' \
         '--operation - text UUID of the operation to resume or to create'
-    case 'flags-15fce3'
-      printf '%s\n' '--contract -c @collections Address or name of the collection of a token ID' \
+    case 'flags-5c9e0d'
+      printf '%s\n' '--contract -c @collections Collection of the token ID: address or name' \
         '--blockchain -b =blockchain Blockchain of the NFT'
     case 'sending-and-waiting-a868c1'
       printf '%s\n' '--wait - - Wait until all NFTs are frozen (the default)' \
@@ -780,14 +780,14 @@ function __gdn_flags
         '--opensea-url - text URL of another server with the OpenSea API'
     case 'sending-and-waiting-db7524'
       printf '%s\n' '--timeout - text How long the command may take (no limit)'
-    case 'flags-bd1736'
-      printf '%s\n' '--contract -c @collections Address or name of the collection of a token ID' \
+    case 'flags-763cff'
+      printf '%s\n' '--contract -c @collections Collection of the token ID: address or name' \
         '--blockchain -b =blockchain Blockchain of a token'
-    case 'flags-a321cb'
+    case 'flags-7d85ae'
       printf '%s\n' '--receiver - @wallets Expected owner of the NFT' \
         '--owner ~ @wallets Expected owner of the NFT' \
         '--receiver-wallet-address ~ @wallets Expected owner of the NFT' \
-        '--contract -c @collections Address or name of the collection of a token ID' \
+        '--contract -c @collections Collection of the token ID: address or name' \
         '--blockchain -b =blockchain Blockchain of the NFT' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'verifying-5ceb4e'

@@ -241,14 +241,14 @@ mcp Serve the commands to coding agents as MCP tools'
     'nft grant' = 'flags-ced437 metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
     'nft transfer' = 'flags-62ab30 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
     'nft list' = 'flags-8578f9 server-12647a output-31b492'
-    'nft show' = 'flags-e5987b server-12647a output-31b492'
+    'nft show' = 'flags-4bed9d server-12647a output-31b492'
     'nft wait' = 'sending-and-waiting-6eeee0 server-12647a output-31b492'
-    'nft update' = 'metadata-246efa flags-f32bca sending-and-waiting-a91e0a cost-4ae0d6 server-12647a output-31b492'
-    'nft freeze' = 'flags-15fce3 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492'
-    'nft burn' = 'flags-15fce3 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492'
+    'nft update' = 'metadata-246efa flags-3d0ce9 sending-and-waiting-a91e0a cost-4ae0d6 server-12647a output-31b492'
+    'nft freeze' = 'flags-5c9e0d sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492'
+    'nft burn' = 'flags-5c9e0d sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492'
     'nft refresh' = 'flags-e4deed marketplace-e708de sending-and-waiting-db7524 server-12647a output-31b492'
-    'nft history' = 'flags-bd1736 server-12647a output-31b492'
-    'nft verify' = 'flags-a321cb verifying-5ceb4e server-12647a output-31b492'
+    'nft history' = 'flags-763cff server-12647a output-31b492'
+    'nft verify' = 'flags-7d85ae verifying-5ceb4e server-12647a output-31b492'
     'batch template' = 'flags-9432ff server-da4928 output-d9d285'
     'batch validate' = 'flags-69dd9f server-12647a output-31b492'
     'batch rarity' = 'flags-869258 server-12647a output-31b492'
@@ -510,15 +510,15 @@ mcp Serve the commands to coding agents as MCP tools'
 --contract-addresses ~ @collections Address or name of the collection to list
 --blockchain -b =blockchain Blockchain of the collection
 --limit - text List only the first n NFTs'
-    'flags-e5987b' = '--watch - - Show changes until nothing is in progress or you press Ctrl-C
+    'flags-4bed9d' = '--watch - - Show changes until nothing is in progress or you press Ctrl-C
 --no-image - - Don''t draw the image
 --gateway - text IPFS gateway for the image or metadata (the gdn backend''s gateway)
---contract -c @collections Address or name of the collection of a token ID
+--contract -c @collections Collection of the token ID: address or name
 --blockchain -b =blockchain Blockchain of a token
 --rpc-url - text JSON-RPC URL of a token''s chain (GDN_RPC_URL, or the server''s node)'
     'sending-and-waiting-6eeee0' = '--timeout - text How long the command may take (5m)'
-    'flags-f32bca' = '--file -f file JSON file that replaces all metadata, or - for standard input
---contract -c @collections Address or name of the collection of a token ID
+    'flags-3d0ce9' = '--file -f file JSON file that replaces all metadata, or - for standard input
+--contract -c @collections Collection of the token ID: address or name
 --blockchain -b =blockchain Blockchain of the NFT'
     'sending-and-waiting-a91e0a' = '--wait - - Wait until the NFT is updated (the default)
 --no-wait - - Return when the request is accepted
@@ -527,7 +527,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --yes -y - Don''t prompt before spending coins that have value
 --again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create'
-    'flags-15fce3' = '--contract -c @collections Address or name of the collection of a token ID
+    'flags-5c9e0d' = '--contract -c @collections Collection of the token ID: address or name
 --blockchain -b =blockchain Blockchain of the NFT'
     'sending-and-waiting-a868c1' = '--wait - - Wait until all NFTs are frozen (the default)
 --no-wait - - Return when the request is accepted
@@ -552,12 +552,12 @@ mcp Serve the commands to coding agents as MCP tools'
     'marketplace-e708de' = '--opensea-key-file - file File with the OpenSea API key
 --opensea-url - text URL of another server with the OpenSea API'
     'sending-and-waiting-db7524' = '--timeout - text How long the command may take (no limit)'
-    'flags-bd1736' = '--contract -c @collections Address or name of the collection of a token ID
+    'flags-763cff' = '--contract -c @collections Collection of the token ID: address or name
 --blockchain -b =blockchain Blockchain of a token'
-    'flags-a321cb' = '--receiver - @wallets Expected owner of the NFT
+    'flags-7d85ae' = '--receiver - @wallets Expected owner of the NFT
 --owner ~ @wallets Expected owner of the NFT
 --receiver-wallet-address ~ @wallets Expected owner of the NFT
---contract -c @collections Address or name of the collection of a token ID
+--contract -c @collections Collection of the token ID: address or name
 --blockchain -b =blockchain Blockchain of the NFT
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     'verifying-5ceb4e' = '--on-chain - - Also compare owner, token URI and metadata with the chain and the storage

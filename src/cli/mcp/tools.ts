@@ -42,9 +42,9 @@ const PLAN_PROPERTIES = {
   dry_run: {
     type: 'boolean',
     default: true,
-    description: 'true returns a plan. false runs the plan of plan_id',
+    description: 'true returns a plan; false runs plan_id',
   },
-  plan_id: { type: 'string', format: 'uuid', description: 'ID of the plan to run, with dry_run false' },
+  plan_id: { type: 'string', format: 'uuid', description: 'Plan to run, with dry_run false' },
 }
 
 const OFFSET_SCHEMA = { type: 'integer', minimum: 0, description: 'page.next_offset of the last response' }
@@ -115,7 +115,7 @@ function describeTool({ name, summary, about, effect }: TreeCommand, required: r
 /** Returns a flag's description without the parts that only apply to a terminal. */
 const describeFlag = ({ summary, type }: TreeFlag): string =>
   type === 'boolean'
-    ? summary.replace(/ \(the default\)|; gdn .*$/, '')
+    ? summary.replace(/ \(the default\)|; (?:gdn|exit code) .*$/, '')
     : summary
         .replace(
           /; (?:repeatable|- is standard input)|, or - for standard input| \(- for standard input\)| or a file$/g,

@@ -12,7 +12,7 @@ export interface TokenFlags extends ServerFlags {
 }
 
 export const addTokenContractFlag = (command: GdnCommand): GdnCommand =>
-  command.valueFlag('-c, --contract <address>', 'Address or name of the collection of a token ID', notEmpty)
+  command.valueFlag('-c, --contract <address>', 'Collection of the token ID: address or name', notEmpty)
 
 /** A token of a collection, identified without a server. */
 export interface TokenReference {
