@@ -397,12 +397,12 @@ export function readCopiesOfOtherKind(
   return sql.all(
     `WITH all_rows AS MATERIALIZED (
         SELECT r.position, r.line, r.key LIKE 'id:%' AS is_named, coalesce(r.portable, r.content) AS portable,
-            r.key NOT LIKE 'row:%#%' AND r.key NOT IN (SELECT key FROM rows WHERE set_id = ?) AND NOT EXISTS (SELECT 1 FROM operations o
+            r.key LIKE 'row:%#%' AS is_copy, r.key NOT IN (SELECT key FROM rows WHERE set_id = ?) AND NOT EXISTS (SELECT 1 FROM operations o
               WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL) AS is_new
           FROM ${from} r)
       SELECT r.position, r.line, min(x.line) AS equals FROM all_rows r
         JOIN all_rows x ON x.portable = r.portable AND x.is_named <> r.is_named AND (x.position < r.position OR NOT x.is_new)
-        WHERE r.is_new GROUP BY r.position ORDER BY r.position`,
+        WHERE r.is_new AND NOT r.is_copy GROUP BY r.position ORDER BY r.position`,
     ...[setId ?? -1, id, scope],
   )
 }

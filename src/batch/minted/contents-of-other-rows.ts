@@ -1,6 +1,7 @@
 import type { RepeatedRow } from '../../state/claims.ts'
 import { isListDrop, isUnrevealed } from '../../state/drops.ts'
-import type { RowLocation } from '../../state/rows.ts'
+import { assignedNfts } from '../../state/known-nfts.ts'
+import { addedRows, type RowLocation } from '../../state/rows.ts'
 import { repeatedRowsError } from '../identity/repeated-rows.ts'
 import type { AdoptedRow } from '../rows/manifest-row.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
@@ -25,16 +26,29 @@ export async function refuseContentsOfOtherRows(
   // The rows of a list, and of an unrevealed drop, have the same content.
   if (existing.length === 0 || isListDrop(run.drop) || isUnrevealed(run.drop)) return
   const rowOf = new Map(existing.map(({ nftGdnId, row }) => [nftGdnId, row]))
-  const lookup = await lookUpRows(run, { rows, positions: new Set(pending) }, { client, signal }, [...rowOf.keys()])
+  const ids = [...rowOf.keys()]
+  const positions = await newPositions(run, rows, pending)
+  const lookup = await lookUpRows(run, { rows, positions }, { client, signal }, ids)
   if (!lookup.hasMatches) return
+  const recorded = await run.read((sql) => assignedNfts(sql, ids))
   const repeated: RepeatedRow[] = []
   for await (const found of lookup.findRows()) {
     const { key, row } = found.row
     const nft = found.match.id
     const owner = rowOf.get(nft)
     const isSame = owner !== undefined && hashRowContent(owner.row) === hashRowContent(row)
-    if (isSame || (newRows === true && row.id !== null) || !hasOwnerOf(found)) continue
+    // `refuseRepeated` has compared the files with those of the NFTs that this machine recorded.
+    const hasOtherFiles = row.localFiles.length > 0 && recorded.has(nft)
+    if (isSame || hasOtherFiles || (newRows === true && row.id !== null) || !hasOwnerOf(found)) continue
     repeated.push({ key, line: row.line, body: null, mintedKey: owner?.key ?? '', nft })
   }
   if (repeated.length > 0) throw repeatedRowsError(run.drop.name, repeated)
+}
+
+/** Returns the positions of the pending rows that the run hasn't stored yet. Stored rows have passed the check. */
+async function newPositions(run: StoredRun, rows: RowLocation, pending: Iterable<number>): Promise<Set<number>> {
+  const positions = new Set(pending)
+  if (run.drop.setId === null) return positions
+  const added = await run.read((sql) => addedRows(sql, rows, run.drop))
+  return new Set(added.flatMap(({ position }) => (positions.has(position) ? position : [])))
 }

@@ -123,10 +123,11 @@ export async function findEarlierMints(
     const positions = new Set([...repeated].filter((position) => toSend.has(position)))
     await refuseFoundAbsent(start, positions, await findUnrecordedNfts(start, listed))
   }
-  // A second drop (`--again`) repeats NFTs from before the drop on purpose. If rows were added to it, the search
-  // includes such NFTs, so it is limited to the added rows.
+  // A second drop (`--again`) repeats NFTs from before the drop on purpose. If rows were added to it, or if the NFTs
+  // weren't listed when it began, the search includes such NFTs, so it is limited to the added rows.
+  const includesEarlier = !trustsListing || drop.listedAt === null
   const pending =
-    drop.again && !trustsListing ? new Set([...toSend].filter((position) => added?.has(position) === true)) : toSend
+    drop.again && includesEarlier ? new Set([...toSend].filter((position) => added?.has(position) === true)) : toSend
   const remaining = { ...mints, listed }
   if (!searches.contents) return remaining
   await refuseRevealed(run, sourceOf(start), { rows: gathered.rows, positions: pending })

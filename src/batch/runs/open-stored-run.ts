@@ -267,12 +267,12 @@ export const isFinished = ({ drop, counts }: StoredRun): boolean => drop.endedAt
 export async function refuseOtherManifest(
   run: StoredRun,
   { manifestPath, adopt, keepEdited }: BatchOptions,
-  { keptAccepted, removed, removedUnsent }: ManifestChanges,
+  { keptAccepted, removed, removedUnsent, removedFailed }: ManifestChanges,
 ): Promise<void> {
   const { accepted, deployed, unknown } = run.counts
   const { id, name } = run.drop
   const sent = accepted + deployed + unknown
-  const differing = keptAccepted + removed - removedUnsent
+  const differing = keptAccepted + removed - removedUnsent - removedFailed
   const isAlike = keptAccepted === 0 || differing < sent / 2
   if (isAlike || adopt === true || keepEdited === true || isListDrop(run.drop)) return
   const { manifest = null } = (await run.read((sql) => readDrop(sql, id))) ?? {}

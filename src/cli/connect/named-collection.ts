@@ -40,7 +40,7 @@ export async function resolveCollectionAddress(
   place: string,
 ): Promise<string> {
   if (typed === '' || looksLikeAddress(typed)) return typed
-  const settings = await deps.settings(flags)
+  const settings = await deps.settings({ ...flags, contract: typed })
   const server: Server = await settings.server()
   const collections = await knownCollections(deps, { settings, server })
   const collection = findCollectionByName(typed, collections, { blockchain: flags.blockchain, place })

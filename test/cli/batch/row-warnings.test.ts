@@ -161,6 +161,13 @@ describe('identical rows', () => {
     expect(JSON.parse(allowed.stdout)).toMatchObject({ total: 3, deployed: 3 })
   })
 
+  test('are counted once each if a row with an ID precedes equal rows without IDs', async () => {
+    const { gdn, manifest } = await drop(`${COLUMNS}\n${row('a')}${row('')}${row('')}`)
+    const { url } = await fakeApi({})
+    const refused = await gdn(['batch', 'mint', manifest, ...TARGET, '--base-url', url, '--json'])
+    expect(errorOf(refused).details).toMatchObject({ count: 2 })
+  })
+
   test('say in the prompt what no does, and what to do after it', async () => {
     let shown = ''
     const confirm = async (question: string, _flag: string, no: object) => {

@@ -94,7 +94,10 @@ export async function checkRuns(deps: Deps, stateDir: string): Promise<Finding[]
 async function findMintOfEdits(deps: Deps, run: Run): Promise<string | null> {
   if (isUnrevealed(run)) return null
   const { findManifestEdits } = await import('../../batch/edits-since.ts')
-  const edits = await findManifestEdits(deps, run, {})
+  const edits = await findManifestEdits(deps, run, {}).catch((error: unknown) => {
+    if (error instanceof GdnError) return null
+    throw error
+  })
   return edits === null || edits.isInvalid || edits.warnings.length === 0 ? null : edits.commands.mint
 }
 

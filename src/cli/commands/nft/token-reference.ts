@@ -1,5 +1,5 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
-import { isSameAddress } from '../../../api/same-address.ts'
+import { isEvmAddress, isSameAddress } from '../../../api/same-address.ts'
 import { flagError } from '../../../core/errors.ts'
 import { type GdnCommand, wrongAddressError } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -57,6 +57,8 @@ export async function resolveTokenArguments(
     if (tokenId === undefined) throw flagError('--contract', 'requires a token ID', 'Omit --contract.')
     if (collection !== undefined && !isSameAddress(await resolveCollection(deps, collection, flags), contract))
       throw flagError('--contract', `differs from the collection of ${arg}`)
+    if (!isEvmAddress(contract))
+      throw flagError('--contract', 'must be an EVM contract for a token ID', 'Specify the NFT by its ID.')
     resolved.push(`${contract}/${tokenId}`)
   }
   return resolved
