@@ -340,7 +340,11 @@ const STATED: readonly Stated[] = [
       ],
       [(n) => `pause lasts ${n} s`, 'server/pipeline/webhooks/schedule.ts', 'PAUSE_BACKOFF = { firstMs:'],
       [(n) => `up to ${n} minutes`, 'server/pipeline/webhooks/schedule.ts', 'SECOND_MS, maxMs:'],
-      [(n) => `at most ${n} requests at once`, 'server/pipeline/webhooks/webhook-step.ts', 'WEBHOOK_PACE = { maxConcurrent:'],
+      [
+        (n) => `at most ${n} requests at once`,
+        'server/pipeline/webhooks/webhook-step.ts',
+        'WEBHOOK_PACE = { maxConcurrent:',
+      ],
       [(n) => `at most ${1000 / n} per second`, 'server/pipeline/webhooks/webhook-step.ts', 'apartMs:'],
       [(n) => `lists a delivery for ${n / DAY} days`, 'server/pipeline/webhooks/webhook-step.ts', 'RETENTION_MS ='],
     ] as const satisfies [(n: number) => string, string, string][]
